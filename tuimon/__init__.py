@@ -10,27 +10,13 @@ The names of `__all__` are the public interface; docs/library.md describes them.
 that importing tuimon loads neither numpy nor Textual. Everything else may change without notice.
 """
 
+# ruff: noqa: F403, F405  type checkers follow the star
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuimon.api import (
-        Alert,
-        Follower,
-        JobRanks,
-        Metric,
-        NothingFound,
-        ProgressReport,
-        Run,
-        Sample,
-        Snapshot,
-        Source,
-        Table,
-        TuimonError,
-        follow,
-        read,
-    )
+    from tuimon.api import *
 
 __version__ = "0.1.0"
 __all__ = [

@@ -7,31 +7,12 @@ of the user is compiled by `re` itself, which reports an error at once. tests/te
 from __future__ import annotations
 
 import re
-from re import (
-    ASCII,
-    DOTALL,
-    IGNORECASE,
-    MULTILINE,
-    Match,
-    Pattern,
-    escape,
-    findall,
-    finditer,
-    fullmatch,
-    match,
-    search,
-    split,
-    sub,
-)
+from re import *  # noqa: F403  all else is as in `re`
+from re import Pattern
 from typing import Any, AnyStr, cast
 
-__all__ = [
-    "ASCII", "DOTALL", "IGNORECASE", "MULTILINE", "Match", "Pattern", "compile", "escape", "findall", "finditer",
-    "fullmatch", "match", "search", "split", "sub",
-]  # fmt: skip
 
-
-def compile(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:
+def compile(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:  # type: ignore[no-redef]
     """Return an expression with the methods of re.Pattern. It cannot be passed to functions of re."""
     return cast("Pattern[AnyStr]", LazyPattern(pattern, flags))
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from tuimon.errors import TuimonError
@@ -128,9 +129,7 @@ def save_note(path: str, note: RunNote) -> None:
     if note == NO_NOTE:
         saved.pop(path, None)
     else:
-        saved[path] = _encoded(note)
-    import msgspec
-
+        saved[path] = msgspec.to_builtins(note)
     # with `parents`, the mode holds for the last directory only
     make_private(file.parent)
     replace_content(file, msgspec.json.format(msgspec.json.encode({"schema": 1, "runs": saved})), 0o600)
@@ -143,16 +142,8 @@ def notes_file() -> Path:
     return user_state_path("tuimon") / "notes.json"
 
 
-def _encoded(note: RunNote) -> object:
-    import msgspec
-
-    return msgspec.to_builtins(note)
-
-
 def _content(file: Path) -> dict[str, object]:
     """Return the entries of the file as they are, also those of other versions. Raises OSError and TuimonError."""
-    import msgspec
-
     try:
         document = msgspec.json.decode(file.read_bytes())
     except FileNotFoundError:
@@ -165,8 +156,6 @@ def _content(file: Path) -> dict[str, object]:
 
 @lru_cache(maxsize=1)  # each redraw of the run list needs the notes, which took 9 ms for 2,000 runs
 def _read(file: str, changed: int, size: int, inode: int) -> Mapping[str, RunNote]:
-    import msgspec
-
     found: dict[str, RunNote] = {}
     try:
         entries = _content(Path(file)) if size <= _MOST_BYTES else {}

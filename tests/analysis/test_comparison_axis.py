@@ -11,8 +11,7 @@ from support.stores import add_run, store_of
 
 from tuimon.analysis.comparison_axis import comparison_axis, place_text, places_of
 from tuimon.analysis.level import level_value
-from tuimon.exports.compare import as_text
-from tuimon.exports.compare_json import comparison_document
+from tuimon.exports.compare import as_text, comparison_document
 from tuimon.exports.documents import plain
 from tuimon.model.views import Symbols
 from tuimon.panels.lists.comparison import ahead, compare

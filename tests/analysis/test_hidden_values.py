@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tuimon.analysis.hidden_values import hidden_conflict, hidden_values
-from tuimon.exports.metrics import summarise
+from tuimon.exports.summary import summarise
 from tuimon.exports.summary_text import facts_of
 from tuimon.monitor.local import LocalMonitor
 

@@ -160,49 +160,19 @@ def test_a_step_before_the_first_point_is_not_found(log: Path, capsys: pytest.Ca
         assert "has no point at step -1" in captured.err
 
 
-def test_at_prints_means_over_a_range_of_steps(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["summary", str(log), "--steps", "38-41", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    metrics = {metric["name"]: metric for metric in document["runs"][0]["metrics"]}
-    assert document["steps"] == [38, 41]
-    assert {name: metric["unit"] for name, metric in metrics.items()} == {
-        "loss": "1", "lr": "1", "val/loss": "1", "rss_gb": "GB"
-    }  # fmt: skip
-    loss = metrics["loss"]  # 1.0, 1.1, NaN and 1.1
-    assert (loss["last_step"], loss["points"], loss["nan"]) == (41, 4, 1)
-    assert loss["mean"] == pytest.approx(3.2 / 3)
-    assert loss["deviation"] == pytest.approx(0.1 / 3**0.5)
-    assert (loss["min"]["value"], loss["max"]["value"], loss["best"]["step"]) == (1.0, 1.1, 38)
-    assert (metrics["val/loss"]["points"], metrics["val/loss"]["deviation"]) == (1, 0.0)
-    for steps in (["--steps", "38-41"], ["--step", "41"]):
-        assert main(["summary", str(log), *steps, "--metric", "*loss", "--json"]) == 0
-        chosen = json.loads(capsys.readouterr().out)["runs"][0]["metrics"]
-        assert [metric["name"] for metric in chosen] == ["loss", "val/loss"]
-        assert main(["summary", str(log), *steps, "--metric", "*loss"]) == 0
-        rows = {line.split()[0] for line in capsys.readouterr().out.splitlines() if line.strip()}
-        assert {"loss", "val/loss"} <= rows
-        assert "rss_gb" not in rows
-    for steps, where in ((["--step", "40"], " at step 40"), (["--steps", "38-41"], " in these steps")):
-        assert main(["summary", str(log), *steps, "--metric", "late"]) == 3
-        assert f"has no point of these metrics{where}" in capsys.readouterr().err
-    assert main(["summary", str(log), "--steps", "38-41", "--metric", "lost"]) == 2
+def test_metrics_at_a_step_are_chosen(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["summary", str(log), "--step", "41", "--metric", "*loss", "--json"]) == 0
+    chosen = json.loads(capsys.readouterr().out)["runs"][0]["metrics"]
+    assert [metric["name"] for metric in chosen] == ["loss", "val/loss"]
+    assert main(["summary", str(log), "--step", "41", "--metric", "*loss"]) == 0
+    rows = {line.split()[0] for line in capsys.readouterr().out.splitlines() if line.strip()}
+    assert {"loss", "val/loss"} <= rows
+    assert "rss_gb" not in rows
+    assert main(["summary", str(log), "--step", "40", "--metric", "late"]) == 3
+    assert "has no point of these metrics at step 40" in capsys.readouterr().err
+    assert main(["summary", str(log), "--step", "40", "--metric", "lost"]) == 2
     assert "no metric matches lost; did you mean" in capsys.readouterr().err
-    assert main(["summary", str(log), "--steps", "48-"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].endswith("steps 48 to 49")
-    assert ["lr", "2", "49", "0.5000"] in [line.split()[:4] for line in lines]
-
-
-def test_a_range_without_points_is_not_found(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["summary", str(log), "--steps", "100-200"]) == 3
-    assert "has no point in these steps; its last step is 49" in capsys.readouterr().err
-    (log.parent / "empty").mkdir()
-    (log.parent / "empty" / "log.csv").write_text("step,loss\n")
-    main(["summary", str(log.parent / "empty"), "--steps", "1-2"])
-    assert capsys.readouterr().err.endswith("has no point in these steps\n")
-    assert main(["summary", str(log), "--steps", "20-10"]) == 2
-    assert main(["summary", str(log), "--steps", "1-2", "--step", "1"]) == 2
-    assert main(["summary", str(log), "--steps", "1-2", "--unusual"]) == 2
+    assert main(["summary", str(log), "--unusual"]) == 2
 
 
 def test_every_digit_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,8 +20,7 @@ from support.programs import same_number, write_rows
 
 from tuimon.commands import main
 from tuimon.commands._shared import in_order
-from tuimon.exports.compare import _latex, as_text
-from tuimon.exports.compare_json import comparison_document
+from tuimon.exports.compare import _latex, as_text, comparison_document
 from tuimon.exports.documents import plain
 from tuimon.exports.html.comparison import as_html
 from tuimon.exports.schemas import schema_text
@@ -148,31 +147,28 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
     document = plain(comparison_document(comparison, LONG_AFTER))
     jsonschema.validate(document, json.loads(schema_text("compare")))
     rows = document["seeds"]["rows"]
-    for row, (name, own) in zip(rows, (*levels.items(), ("grpo", (0.50, 0.52))), strict=True):
+    for row, (name, own) in zip(rows, levels.items(), strict=True):
         assert (row["name"].split()[0], row["n"], row["settings"]) == (name, len(own), {"method": name})
         assert (row["min"], row["max"]) == pytest.approx((min(own), max(own)))
         deviation = statistics.stdev(own)
         expected = statistics.mean(own), deviation, deviation / math.sqrt(len(own))
         assert (row["level"], row["sd"], row["se"]) == pytest.approx(expected)
-    assert ([row["not_healthy"] for row in rows], rows[3]["left_out"]) == ([[], [], ["grpo_s2"], []], ["grpo_s2"])
+    assert [row["not_healthy"] for row in rows] == [[], [], ["grpo_s2"]]
     lines = list(as_text(comparison, LONG_AFTER, 100))
     start = lines.index("reward, higher is better, up to step 59")
-    dapo = ["dapo", "(3", "seeds)", "1", "3", "0.7300", "0.0153", "0.0265", "0.7000", "0.7500"]
+    dapo = ["dapo", "(3", "runs)", "1", "3", "0.7300", "0.0153", "0.0265", "0.7000", "0.7500"]
     assert lines[start + 1].split()[:6] == ["run", "rank", "n", "mean", "level", "SE"]
     assert lines[start + 2].split()[: len(dapo)] == dapo
     shown = ["".join(text for text, _ in row).split() for row in screen_rows(comparison, 0, Symbols.BRAILLE, 200)]
     assert dapo in [row[: len(dapo)] for row in shown]
     html, others = as_html(comparison, LONG_AFTER), [run for run in snapshot.runs if run.name != "grpo_s2"]
-    assert "<td>without: grpo_s2</td>" in html
+    assert "<td>not healthy: grpo_s2</td>" in html
     assert ">remark<" not in as_html(compare(others, {"reward"}), LONG_AFTER), "no empty column"
     arguments = ["compare", str(tmp_path / "runs"), "--metric", "reward", "-o"]
     assert main([*arguments, str(tmp_path / "t.csv")]) == 0
     written = list(csv.DictReader((tmp_path / "t.csv").read_text().splitlines()))
     assert [float(row["mean"]) for row in written] == [row["level"] for row in rows], "every digit"
-    assert [(row["name"], row["method"], row["n"], row["left_out"]) for row in written[2:]] == [
-        ("grpo (3 seeds)", "grpo", "3", ""),
-        ("grpo (2 seeds)", "grpo", "2", "grpo_s2"),
-    ]
+    assert [(row["name"], row["method"], row["n"]) for row in written[2:]] == [("grpo (3 runs)", "grpo", "3")]
     assert main([*arguments, str(tmp_path / "t.tex")]) == 0
     latex = (tmp_path / "t.tex").read_text().splitlines()
     assert any(line.startswith(r"a\_b\&c") and "& $0.6100$ & $0.00577$ & $0.0100$ &" in line for line in latex)
@@ -198,7 +194,7 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
     different = [str(run.path) for run in snapshot.runs if run.name in ("dapo_s0", "grpo_s0")]
     assert len(different) == 2
     assert main(["compare", *different, "--best"]) == 0
-    assert capsys.readouterr().out.startswith("dapo_s0 has the best reward, 0.9500; grpo_s0 0.7500; one run each")
+    assert capsys.readouterr().out.startswith("No run is ahead in best reward: dapo_s0 0.9500, grpo_s0 0.7500")
 
 
 def test_a_value_is_reached_on_the_axis_that_was_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -320,6 +316,23 @@ def test_patterns_choose_metrics(runs: Path, capsys: pytest.CaptureFixture[str])
     assert [metric["name"] for metric in json.loads(capsys.readouterr().out)["metrics"]] == ["train/reward"]
     assert main(["compare", str(runs), "--metric", "nothing"]) == 2
     assert main(["compare", str(runs / "good")]) == 2
+
+
+def test_rows_have_their_distance_to_a_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    levels = {"new": (0.70, 0.74, 0.75), "old": (0.60, 0.62, 0.61)}
+    for method, values in levels.items():
+        for seed, value in enumerate(values):
+            rows = [{"step": step, "reward": value} for step in range(60)]
+            write_rows(tmp_path / f"{method}_s{seed}", rows, {"method": method, "seed": seed})
+    assert main(["compare", str(tmp_path), "--baseline", "old_s1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    cells = {line.split()[0]: re.split("  +", line.strip()) for line in lines if re.match("  (new|old) ", line)}
+    error = math.hypot(*(statistics.stdev(own) / math.sqrt(3) for own in levels.values()))
+    apart = (statistics.mean(levels["new"]) - statistics.mean(levels["old"])) / error
+    assert f"{apart:+.1f} SE" in cells["new"]
+    assert "baseline" in cells["old"]
+    assert main(["compare", str(tmp_path), "--baseline", "other"]) == 2
+    assert "no run other is compared" in capsys.readouterr().err
 
 
 def test_a_single_point_has_no_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,8 +45,6 @@ COMMANDS = (
         "samples",
         "samples --json",
         "export --format openmetrics -o -",
-        "summary --media",
-        "summary --media --json",
     ),
     "note --tag x",
 )

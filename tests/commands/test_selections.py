@@ -48,7 +48,6 @@ def test_a_slip_of_the_pen_is_an_error_with_the_nearest_name(log: str, arguments
     [
         ("export", "-o", "-"),
         ("summary", "--step", "20"),
-        ("summary", "--steps", "10-20"),
         ("compare",),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 
 from tuimon.commands import main
 from tuimon.errors import NothingFound
-from tuimon.exports.autopsy import autopsy_of, failed_run
+from tuimon.exports.html.autopsy import autopsy_of, failed_run
 from tuimon.monitor.local import LocalMonitor
 from tuimon.store import Snapshot
 

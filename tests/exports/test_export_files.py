@@ -25,11 +25,19 @@ from support.made_run import runs_of
 from support.programs import write_rows
 
 from tuimon.commands import main
-from tuimon.exports._shared import SafeNames
-from tuimon.exports.charts import base_name, charts_across, charts_of, options_of
 from tuimon.exports.files import all_exports
-from tuimon.exports.pictures import COLUMNS, draw_chart, draw_charts, figure_class
-from tuimon.exports.step_tables import history_lines
+from tuimon.exports.pictures import (
+    COLUMNS,
+    base_name,
+    charts_across,
+    charts_of,
+    draw_chart,
+    draw_charts,
+    figure_class,
+    options_of,
+)
+from tuimon.exports.points import history_lines
+from tuimon.exports.safe_names import SafeNames
 from tuimon.model.views import ChartView
 from tuimon.monitor.local import open_run
 from tuimon.panels import DEFAULTS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import json
 import math
 import tracemalloc
@@ -21,7 +22,7 @@ from support.log_writer import number
 from support.made_run import store_of
 
 from tuimon.commands import main
-from tuimon.exports.points import Batch, LineForm, LineWriter, csv_cell, curve_batches
+from tuimon.exports.points import Batch, csv_cell, csv_lines, curve_batches, json_lines
 from tuimon.formats.wandb.run_file import SYSTEM, WandbDecoder
 from tuimon.model.events import AttemptStarted
 from tuimon.model.points import Fact, Points
@@ -130,17 +131,16 @@ def test_numbers_read_back_as_they_were(points: list[tuple[int, int, float, floa
     batch = Batch(
         "run", names, np.array(metric, np.uint32), np.array(steps, np.int64), np.array(values), np.array(times), {}
     )
-    not_finite = {"nan": b'"NaN"', "inf": b'"Infinity"', "-inf": b'"-Infinity"'}
-
-    def head(owner: str, name: str) -> bytes:
-        return f'{{"n": {json.dumps(name)}, "s": '.encode()
-
-    form = LineForm(head, b', "v": ', b', "w": ', b"}\n", not_finite, b"null")
-    result = list(map(json.loads, LineWriter(form).lines(batch).decode().splitlines()))
-    assert [row["n"] for row in result] == [names[index] for index in metric]
-    assert [row["s"] for row in result] == steps
-    assert [repr(float(row["v"])) for row in result] == [repr(value) for value in values]
-    assert [repr(float(row["w"] if row["w"] is not None else "nan")) for row in result] == [repr(t) for t in times]
+    result = list(map(json.loads, json_lines(batch, "run").splitlines()))
+    assert [row["metric"] for row in result] == [names[index] for index in metric]
+    assert [row["step"] for row in result] == steps
+    assert [repr(float(row["value"])) for row in result] == [repr(value) for value in values]
+    wall_times = [math.nan if row["wall_time"] is None else row["wall_time"] for row in result]
+    assert wall_times == pytest.approx(times, rel=0, abs=0, nan_ok=True)
+    cells = list(csv.reader(io.StringIO(csv_lines(batch, False), newline=""), strict=True))
+    assert [(int(step), repr(float(value))) for _, _, step, value, _ in cells] == [
+        (row["step"], repr(float(row["value"]))) for row in result
+    ]
 
 
 @given(st.text(max_size=12))

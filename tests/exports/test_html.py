@@ -23,9 +23,8 @@ from support.programs import write_rows
 
 from tuimon.commands import main
 from tuimon.exports.html.comparison import as_html as comparison
-from tuimon.exports.html.figures import with_metric_names
 from tuimon.exports.html.parts import draw, slots
-from tuimon.exports.html.plot import GRID, chart_figure, sparkline
+from tuimon.exports.html.plot import GRID, chart_figure, sparkline, with_metric_names
 from tuimon.exports.html.report import as_html as report
 from tuimon.model.alerts import Alert
 from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role
@@ -317,7 +316,7 @@ def test_charts_of_several_runs_merge_those_that_differ_only_in_their_seed() -> 
     in_report = report(runs, NOW)
     compared = compare(runs.runs, alerts=runs.alerts)
     for document in (in_report[: in_report.index('id="run-1"')], comparison(compared, NOW)):
-        assert "run2 with 1 other seed" in compared.first_line
+        assert "run2 with 1 other run" in compared.first_line
         assert f"<strong>{compared.first_line}</strong>" in document, "a report begins with it, too"
         assert "mean level" in document
         labels = re.findall(r'<path class="curve series-\d" data-label="([^"]+)"', document)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.stores import store_of
 
-from tuimon.exports.metrics import summarise
+from tuimon.exports.summary import summarise
 
 NAN, INF = float("nan"), float("inf")
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from support.json_points import damage, feed, rows
 
 from tuimon.formats._shared import lines as _lines
-from tuimon.formats._shared.overall_steps import OverallSteps
-from tuimon.formats._shared.row_steps import COUNTERS
+from tuimon.formats._shared.row_steps import COUNTERS, OverallSteps
 from tuimon.formats._shared.rows import STEP_NAMES, number, seconds
 from tuimon.formats.tables import _rows as table_rows
 from tuimon.formats.tables._decoder import TableDecoder

@@ -14,8 +14,8 @@ from support.json_points import DATA, damage, facts, feed, rows, series, truth
 
 from tuimon.formats import recognise
 from tuimon.formats._shared.rows import number, seconds, step_of
-from tuimon.formats.json import clearml, marked_lines
 from tuimon.formats.json import lines as jsonl
+from tuimon.formats.json import marked_lines
 from tuimon.formats.json import rows as json_rows
 from tuimon.model.points import Points
 
@@ -443,15 +443,15 @@ def test_clearml_events() -> None:
         [{"type": "plot", "metric": "m", "variant": "v", "iter": 1, "plot_str": "{}"}],
         [{**event, "iter": 2, "value": None}, {**event, "iter": 3, "value": 2}],
     )
-    assert clearml.matches("metrics.jsonl", data)
+    assert jsonl.CLEARML_FORMAT.matches("metrics.jsonl", data)
     assert not jsonl.matches("metrics.jsonl", data)
-    items = feed(clearml.decoder(), data)
+    items = feed(jsonl.CLEARML_FORMAT.decoder(), data)
     assert rows(items) == [
         ("critic/score/mean", 0, "0.5", "1795224836.077"),
         ("critic/score/mean", 1, "nan", "1795224836.077"),
         ("critic/score/mean", 3, "2.0", "1795224836.077"),
     ]
-    assert rows(feed(clearml.decoder(), data, range(len(data)))) == rows(items)
+    assert rows(feed(jsonl.CLEARML_FORMAT.decoder(), data, range(len(data)))) == rows(items)
 
 
 def test_beast_logger_evaluations_are_points() -> None:

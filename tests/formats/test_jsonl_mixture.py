@@ -16,8 +16,7 @@ from support.json_points import damage, feed, rows
 
 from tuimon.formats._shared import lines as _lines
 from tuimon.formats._shared import row_reader as _row_reader
-from tuimon.formats._shared.overall_steps import OverallSteps
-from tuimon.formats._shared.row_steps import COUNTERS
+from tuimon.formats._shared.row_steps import COUNTERS, OverallSteps
 from tuimon.formats._shared.rows import (
     LONG_TEXT,
     NUMBERS_BESIDE,
@@ -132,18 +131,13 @@ class Log:
     def line(self) -> bytes:
         if self.rng.random() >= self.odd:
             return self.row()
-        kind = self.rng.randrange(6)
+        kind = self.rng.randrange(5)
         if kind == 0:
             return self.row() + b" " + self.row()  # two writers
         if kind == 1:
             self.lost += 1
             return b"\0\0" + self.row() + b"\0"
-        if kind == 2 and self.rows:
-            first = json.dumps(next(iter(self.rows[-1])), ensure_ascii=False).encode()
-            self.rows.append(json.loads(b"{" + first + b': 7, "late": 0.5}'))
-            self.lost += 1
-            return b"{" + first + b': 6, "lo' + b"{" + first + b': 7, "late": 0.5}'  # killed, and begun again
-        if kind == 3:
+        if kind == 2:
             self.lost += 1
             return self.rng.choice(BROKEN)
         return self.rng.choice(EMPTY + NO_ROWS)

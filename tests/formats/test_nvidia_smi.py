@@ -11,8 +11,8 @@ from support.json_points import damage, facts, feed, rows
 
 from tuimon.analysis.system_metrics import system_metrics
 from tuimon.exports.around import around
-from tuimon.exports.metrics import summarise
 from tuimon.exports.points import curve_batches
+from tuimon.exports.summary import summarise
 from tuimon.formats import recognise
 from tuimon.formats.nvidia_smi import FORMAT, NvidiaSmiDecoder, node_of
 from tuimon.model.views import Size, Symbols, TextView

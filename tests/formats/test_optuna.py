@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tuimon.formats.optuna_journal import OptunaJournalDecoder
+from tuimon.formats.optuna import OptunaJournalDecoder
 from tuimon.model.points import Points
 from tuimon.monitor.local import LocalMonitor, open_run
 

@@ -20,7 +20,7 @@ from support.log_writer import SWANLAB, damage, decode, field, framed, is_subseq
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import StreamDecoder, recognise
 from tuimon.formats._shared.settings import FactsDocument
-from tuimon.formats.swanlab import metadata
+from tuimon.formats.json import metadata
 from tuimon.formats.swanlab.local_log import FORMAT as LOG
 from tuimon.formats.swanlab.run_file import SwanLabStoreDecoder
 from tuimon.model.points import Fact, Item, Topic
@@ -438,7 +438,7 @@ SHARED_FACTS = {
 
 
 def _metadata_decoder() -> FactsDocument:
-    decoder = metadata.FORMAT.decoder()
+    decoder = metadata.FORMATS[0].decoder()
     assert isinstance(decoder, FactsDocument)
     return decoder
 

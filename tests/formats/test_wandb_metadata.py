@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tuimon.formats._shared.settings import FactsDocument
-from tuimon.formats.wandb import metadata
+from tuimon.formats.json import metadata
 from tuimon.model.points import Fact
 from tuimon.monitor.local import open_run
 from tuimon.panels._run_facts import facts_about
@@ -27,7 +27,7 @@ RUN_FILE = Path(__file__).parent.parent / "data" / "wandb" / "run-vd7v5k5i.wandb
 
 
 def _metadata_decoder() -> FactsDocument:
-    decoder = metadata.FORMAT.decoder()
+    decoder = metadata.FORMATS[1].decoder()
     assert isinstance(decoder, FactsDocument)
     return decoder
 

@@ -12,7 +12,7 @@ from tuimon.analysis.concepts import metrics_of
 from tuimon.draw.table import Order
 from tuimon.exports.compare import as_text as compared
 from tuimon.exports.line import line
-from tuimon.exports.metrics import metric_summaries
+from tuimon.exports.summary import metric_summaries
 from tuimon.exports.summary_text import as_text
 from tuimon.model.views import Symbols
 from tuimon.monitor.local import open_run

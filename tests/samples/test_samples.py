@@ -160,10 +160,10 @@ def test_the_list_has_a_heading_for_each_step_and_split(tmp_path: Path, capsys: 
     assert main(["samples", str(_verl(tmp_path))]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("step")] == [
-        "step 9, train: 2 texts, mean reward 0.55, 2 of 2 identical in group 1",
-        "step 9, validation: 2 texts, mean reward 0.05, 2 of 2 identical in group 1",
-        "step 10, train: 2 texts, mean reward 0.55, 2 of 2 identical in group 1",
-        "step 10, validation: 2 texts, mean reward 0.05, 2 of 2 identical in group 1",
+        "step 9, train: 2 texts, mean reward 0.55",
+        "step 9, validation: 2 texts, mean reward 0.05",
+        "step 10, train: 2 texts, mean reward 0.55",
+        "step 10, validation: 2 texts, mean reward 0.05",
     ]
     assert lines[1].endswith("rollout9")
     assert len(lines) == 12
@@ -174,7 +174,7 @@ def test_the_mean_is_rounded_as_in_the_texts_view(tmp_path: Path, capsys: pytest
     _write(tmp_path / "rollouts" / "7.jsonl", *({"input": "q", "output": "a", "score": r, "step": 7} for r in rewards))
     assert main(["samples", str(tmp_path)]) == 0
     mean, _ = mean_and_std(rewards)
-    assert f"mean reward {mean:.4g}, " in capsys.readouterr().out
+    assert f"mean reward {mean:.4g}\n" in capsys.readouterr().out
 
 
 def test_the_worst_are_those_of_training_unless_another_split_is_named(

@@ -81,7 +81,7 @@ def test_without_a_file_names_mean_what_they_meant(vocabulary: Path) -> None:
     [
         ('[[metric]]\nnames = ["a"]\nconcept = "rewrd.val"', "number 1: not a concept: 'rewrd.val'", "'reward.val'"),
         ('[[metric]]\nnames = ["a"]\nunit = "parsecs"', "number 1: not a unit: 'parsecs'", "It can be: "),
-        ('[[metric]]\nnames = ["a"]\ndirection = "sideways"', "not a direction: 'sideways'", ""),
+        ('[[metric]]\nnames = ["a"]\ndirection = "sideways"', "Invalid enum value 'sideways'", ""),
         ('[[metric]]\nnames = ["a{b"]', "unbalanced braces", ""),
         ('[[metric]]\nnames = ["a"]\nlabel = "{ds}"', "no name has the part 'ds'", ""),
         ('[[metric]]\nlabel = "a"', "missing required field `names`", ""),

@@ -10,9 +10,8 @@ import os
 
 from tuimon.analysis.progress import ProgressReport
 from tuimon.api.following import Follower, follow
-from tuimon.api.metric import Metric
 from tuimon.api.runs import Run, Snapshot, Source
-from tuimon.api.tables import Table
+from tuimon.api.tables import Metric, Table
 from tuimon.errors import NothingFound, TuimonError
 from tuimon.model.alerts import Alert
 from tuimon.model.ranks import JobRanks

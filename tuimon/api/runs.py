@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.api.metric import Metric
+from tuimon.api.tables import Metric
 from tuimon.detectors import Checker
 from tuimon.model.alerts import Alert
 from tuimon.model.ranks import JobRanks

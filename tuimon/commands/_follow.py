@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 _ALIVE_EVERY = 300.0
 """Seconds from one request that says that the watch goes on to the next."""
-_EXAMINED_EVERY = 60.0
-"""Seconds after which a run without a change is examined again: a state can depend on the time."""
 _PATIENCE = 10.0
 """Maximum seconds for which the end waits until messages are sent."""
 _WIDTH = 200
@@ -85,8 +83,8 @@ class _Watch:
     def __init__(self, summary: str, severity: str, as_json: bool) -> None:
         self._summary, self._severity, self._as_json = summary, severity, as_json
         self._has_begun = False
-        self._examined: dict[int, tuple[Run, News | None, float]] = {}
-        """By the id of the run: the run as it was examined, the news if it has finished, and when that was."""
+        self._finished: dict[int, News] = {}
+        """News of the runs that have finished, by their ids."""
         self._printed: set[str] = set()
 
     def begin(self, snapshot: Snapshot, now: float) -> None:
@@ -106,10 +104,9 @@ class _Watch:
     def news(self, snapshot: Snapshot, now: float) -> Iterator[News]:
         """Yield the runs that have finished, and the summary of the day once its time has come."""
         for run in snapshot.runs:
-            known, news, when = self._examined.get(run.id, (None, None, now))
-            if known is not run or (news is None and now - when >= _EXAMINED_EVERY):
-                self._examined[run.id] = run, _finished(run, snapshot, now), now
-        yield from (news for _, news, _ in self._examined.values() if news is not None)
+            if run.id not in self._finished and (news := _finished(run, snapshot, now)) is not None:
+                self._finished[run.id] = news
+        yield from self._finished.values()
         if self._summary and time.strftime("%H:%M", time.localtime(now)) >= self._summary.zfill(5):
             yield _summary(snapshot, now)
 
@@ -187,8 +184,7 @@ def picture_of(snapshot: Snapshot, alert: Alert) -> bytes:
     """Return a picture of the curve that an alert is about (PNG); b"" if the metric has no chart."""
     import io
 
-    from tuimon.exports.charts import charts_of, options_of
-    from tuimon.exports.pictures import COLUMNS, draw_charts
+    from tuimon.exports.pictures import COLUMNS, charts_of, draw_charts, options_of
 
     run, stream = snapshot.run(alert.run), io.BytesIO()
     charts = list(charts_of(run, lambda name: name == alert.metric, options_of(), COLUMNS))

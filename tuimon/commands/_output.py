@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import secrets
 import sys
-import tempfile
 from collections.abc import Iterator
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from tuimon import lazy_re as re
 from tuimon.errors import TuimonError, UsageError
@@ -40,19 +40,18 @@ def open_output(name: str, force: bool) -> Iterator[BinaryIO]:
         raise UsageError(f"{clean(name)} is a directory", "Name a file in it.")
     if os.path.lexists(name) and not force:
         raise UsageError(f"{clean(name)} already exists", "Use --force to overwrite it.")
-    folder = os.path.dirname(os.path.abspath(name))
+    new = os.path.join(os.path.dirname(os.path.abspath(name)), f".tuimon-{os.getpid()}-{secrets.token_hex(4)}")
     try:
-        file = tempfile.NamedTemporaryFile(dir=folder, prefix=".tuimon-", delete=False)  # noqa: SIM115  closed below
+        file = open(new, "xb")  # noqa: SIM115  closed below
     except OSError as error:
         raise TuimonError(f"cannot write {clean(name)}: {error.strerror}", "Choose another -o.") from error
     try:
         with file:
-            yield cast(BinaryIO, file)
-        os.chmod(file.name, 0o666 & ~_umask())  # noqa: PTH101
-        os.replace(file.name, name)  # noqa: PTH105
+            yield file
+        os.replace(new, name)  # noqa: PTH105
     except BaseException as error:
         with contextlib.suppress(OSError):
-            os.unlink(file.name)  # noqa: PTH108
+            os.unlink(new)  # noqa: PTH108
         if isinstance(error, OSError) and error.filename is None:  # a write failed, not the reading of a log
             message = f"cannot write {clean(name)}: {error.strerror}"
             raise TuimonError(message, "The incomplete file was removed.") from error
@@ -79,9 +78,3 @@ def directory(name: str) -> str:
     except OSError as error:
         raise TuimonError(f"cannot create {clean(name)}: {error.strerror}", "Choose another -o.") from error
     return name
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

@@ -48,16 +48,14 @@ class ProgressBar:
         if not self._enabled or now < self._next:
             return
         self._next, self._shown = now + _EVERY, True
-        if total <= 0:
-            sys.stderr.write(f"\r{self.label} {done:,}{unit}\x1b[K")
-            sys.stderr.flush()
-            return
-        part = min(done / total, 1.0)
-        filled = round(part * _WIDTH)
-        left = (now - self._begun) / part * (1 - part) if part > 0.01 else float("nan")
-        eta = f"  {left:.0f} s left" if left >= 1 else ""
-        bar = "#" * filled + "-" * (_WIDTH - filled)
-        sys.stderr.write(f"\r{self.label} [{bar}] {part:4.0%}  {done:,}{unit}{eta}\x1b[K")
+        bar = eta = ""
+        if total > 0:
+            part = min(done / total, 1.0)
+            filled = round(part * _WIDTH)
+            left = (now - self._begun) / part * (1 - part) if part > 0.01 else 0.0
+            bar = f"[{'#' * filled}{'-' * (_WIDTH - filled)}] {part:4.0%}  "
+            eta = f"  {left:.0f} s left" if left >= 1 else ""
+        sys.stderr.write(f"\r{self.label} {bar}{done:,}{unit}{eta}\x1b[K")
         sys.stderr.flush()
 
     def close(self) -> None:

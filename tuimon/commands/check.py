@@ -76,7 +76,8 @@ def _run(options: argparse.Namespace) -> int:
             raise UsageError(f"--rule {own.message}", "`tuimon summary` lists all metrics.")
         for rule in rules:
             if matched := matched_by_pattern(rule, snapshot.runs):
-                print_status(f"--rule {clean(rule.id)} checks {_listed(matched)}")
+                names = first_names(list(map(clean, matched)), _MOST_NAMED)
+                print_status(f"--rule {clean(rule.id)} checks {names}")
     if not options.only_rules:
         for message in setting_warnings(paths, snapshot.runs, rules=False):
             print_status(message)
@@ -138,10 +139,6 @@ def _duration(text: str) -> float:
     if seconds is None or not 0 < seconds < math.inf:
         raise argparse.ArgumentTypeError(f"invalid duration: {text!r}; examples are 90s, 30m, 2h and 1d")
     return seconds
-
-
-def _listed(metrics: list[str]) -> str:
-    return first_names([clean(metric) for metric in metrics], _MOST_NAMED)
 
 
 _EXAMPLES = """\

@@ -51,8 +51,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _autopsy(snapshot: Snapshot, samples: Sequence[str]) -> str:
-    from tuimon.exports.autopsy import autopsy_of, failed_run
-    from tuimon.exports.html.autopsy import as_html
+    from tuimon.exports.html.autopsy import as_html, autopsy_of, failed_run
 
     now = time.time()
     return as_html(autopsy_of(failed_run(snapshot, now), snapshot, now), now, samples)

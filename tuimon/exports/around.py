@@ -23,8 +23,8 @@ from tuimon.draw.numbers import format_exact
 from tuimon.draw.table import TextColumn, TextTable
 from tuimon.exports import sample_lines
 from tuimon.exports.documents import Number, Version
-from tuimon.exports.metrics import unit_columns
 from tuimon.exports.sample_lines import TextsEntry
+from tuimon.exports.summary import unit_columns
 from tuimon.exports.table import no_room, table_text, wrapped
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats

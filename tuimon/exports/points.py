@@ -9,17 +9,20 @@ log of machines (nvidia-smi) have the training steps at their wall times; what i
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
-import orjson
 from msgspec import Struct
 
 from tuimon.analysis.aligned_steps import lacks_training_steps, training_steps_at
 from tuimon.model.points import Fact, Floats, Ids, Item, Points, Steps, Topic
-from tuimon.store import Run, Snapshot
+from tuimon.store import Curve, Run, Snapshot
 from tuimon.text import clean
+from tuimon.vocabulary import classify, meanings
+from tuimon.vocabulary.names import section_of
 
 ROWS = 1 << 16
 """Maximum number of points in a batch."""
@@ -137,63 +140,36 @@ def _clocks(fact: Fact) -> Iterator[tuple[str, float]]:
 # ---------------------------------------------------------------------- as text
 
 
-class LineForm(Struct, frozen=True):
-    """The texts before, between and after the numbers of a point in a line-based format."""
-
-    head: Callable[[str, str], bytes]
-    """Return the start of the line, up to the step, for (owner, metric)."""
-    value: bytes
-    """Text between step and value."""
-    wall_time: bytes
-    """Text between value and wall time."""
-    end: bytes
-    not_finite: Mapping[str, bytes]
-    """str(value) -> text, for "nan", "inf" and "-inf"."""
-    unknown: bytes
-    """Text of an unknown wall time."""
+_JSON_NUMBERS = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 
 
-class LineWriter:
-    """Convert batches to lines. orjson writes each number as the shortest text that reads back as the same number."""
-
-    def __init__(self, form: LineForm) -> None:
-        self._form = form
-        self._heads: dict[tuple[str, str], bytes] = {}
-
-    def lines(self, batch: Batch) -> bytes:
-        """Return all lines of a batch."""
-        form = self._form
-        steps = _texts(batch.steps)
-        if batch.rates:
-            seconds = batch.seconds
-            rows = np.flatnonzero(np.isfinite(seconds))
-            for row, text in zip(rows.tolist(), _texts(seconds[rows]), strict=True):
-                steps[row] = text
-        values = _texts(batch.values)
-        for row in np.flatnonzero(~np.isfinite(batch.values)).tolist():
-            values[row] = form.not_finite[str(float(batch.values[row]))]
-        times = _texts(batch.wall_times)
-        for row in np.flatnonzero(~np.isfinite(batch.wall_times)).tolist():
-            times[row] = form.unknown
-        before_value, before_time, end = form.value, form.wall_time, form.end
-        rows_of = zip(self._heads_of(batch), steps, values, times, strict=True)
-        return b"".join([b"%b%b%b%b%b%b%b" % (h, s, before_value, v, before_time, t, end) for h, s, v, t in rows_of])
-
-    def _heads_of(self, batch: Batch) -> list[bytes]:
-        present = np.unique(batch.metric).tolist()
-        table = [b""] * (present[-1] + 1)
-        for index in present:
-            key = (batch.owner, batch.names[index])
-            if key not in self._heads:
-                self._heads[key] = self._form.head(*key)
-            table[index] = self._heads[key]
-        return [table[index] for index in batch.metric.tolist()] if len(present) > 1 else [table[-1]] * len(batch)
+def csv_lines(batch: Batch, shown: bool) -> str:
+    """Return a batch as CSV, a row for each point; an unknown wall time is an empty cell. shown: see `csv_cell`."""
+    heads = [f"{csv_cell(batch.owner, shown)},{csv_cell(name, shown)}" for name in batch.names]
+    rows = zip(*_columns(batch), strict=True)
+    return "".join(
+        f"{heads[of]},{step},{value},{time if math.isfinite(time) else ''}\r\n" for of, step, value, time in rows
+    )
 
 
-def _texts(numbers: Steps | Floats) -> list[bytes]:
-    if not len(numbers):
-        return []
-    return orjson.dumps(np.ascontiguousarray(numbers), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
+def json_lines(batch: Batch, owner: str) -> str:
+    """Return a batch as a line of JSON for each point, with "NaN" and null. owner: "run" or "source"."""
+    heads = [f'{{"{owner}": {json.dumps(batch.owner)}, "metric": {json.dumps(name)}' for name in batch.names]
+    return "".join(
+        f'{heads[of]}, "step": {step}, "value": {_JSON_NUMBERS.get(repr(value), value)}'
+        f', "wall_time": {time if math.isfinite(time) else "null"}}}\n'
+        for of, step, value, time in zip(*_columns(batch), strict=True)
+    )
+
+
+def _columns(batch: Batch) -> tuple[list[int], list[float], list[float], list[float]]:
+    """Return index in `names`, step (in seconds if it is a clock tick), value and wall time of each point."""
+    steps: list[float] = batch.steps.tolist()
+    if batch.rates:
+        seconds = batch.seconds
+        for row in np.flatnonzero(np.isfinite(seconds)).tolist():
+            steps[row] = float(seconds[row])
+    return batch.metric.tolist(), steps, batch.values.tolist(), batch.wall_times.tolist()
 
 
 def csv_cell(text: str, shown: bool = False) -> str:
@@ -207,3 +183,86 @@ def csv_cell(text: str, shown: bool = False) -> str:
     if any(character in text for character in ',"\r\n'):
         return '"' + text.replace('"', '""') + '"'
     return text
+
+
+_STEPS = 2048
+"""Steps per block of written rows."""
+
+
+class _Column(Struct, frozen=True, eq=False):
+    curve: Curve
+    whole: bool
+    """True if all finite values are whole numbers, which are written without a decimal point."""
+
+
+def history_lines(
+    run: Run, split: str, wanted: Callable[[str], bool], curve_of: Callable[[Run, str], Curve] = Run.curve
+) -> Iterator[str] | None:
+    """Yield the CSV of one split ("train" or "val"); return None if none of its metrics has a point.
+
+    Every metric is a column even if its first point comes late. A step that was logged twice has two rows. A metric
+    of a section of a JSON document has its name within the section. Metrics with their own step axis are left out.
+    """
+    known = meanings(run.metrics)
+    names = [n for n in run.metrics if known[n].split == split and n in run.main_metrics and wanted(n)]
+    if not any(classify(name).panel != "progress" for name in names):
+        return None
+    curves = [curve_of(run, name) for name in names]
+    return table_lines(curves, _heads(names)) if any(map(len, curves)) else None
+
+
+def _heads(names: list[str]) -> list[str]:
+    short = [section_of(name)[1] for name in names]
+    pairs = zip(short, names, strict=True)
+    return [brief if short.count(brief) == 1 and brief != "step" else name for brief, name in pairs]
+
+
+def table_lines(curves: list[Curve], heads: list[str], shown: bool = False) -> Iterator[str]:
+    """Yield the CSV of curves, each a column with its head; the column of the steps is the first.
+
+    shown: replace control characters in the heads, for output to a terminal.
+    """
+    columns = [_Column(curve, _is_whole(curve)) for curve in curves]
+    yield ",".join(["step", *(csv_cell(head, shown) for head in heads)]) + "\r\n"
+    steps = _all_steps(curves)
+    for start in range(0, len(steps), _STEPS):
+        cells = _table(steps[start : start + _STEPS], columns)
+        yield "".join(",".join(row) + "\r\n" for row in zip(*cells, strict=True))
+
+
+def _all_steps(curves: list[Curve]) -> Steps:
+    """Return the distinct steps of all curves, ascending. Metrics that are logged together have equal steps."""
+    steps = np.empty(0, np.int64)
+    for curve in curves:
+        if not np.array_equal(steps, curve.steps):
+            steps = np.union1d(steps, curve.steps)
+    return steps
+
+
+def _table(steps: Steps, columns: list[_Column]) -> Iterator[list[str]]:
+    """Yield the cells of the step column and of each metric. The k-th point of a step is in its k-th row."""
+    positions, row_counts = [], np.ones(len(steps), np.int64)
+    for column in columns:
+        points = slice(*_range(column.curve.steps, steps))
+        index = np.searchsorted(steps, column.curve.steps[points])
+        repetition = np.arange(len(index)) - np.searchsorted(index, index, "left")
+        np.maximum.at(row_counts, index, repetition + 1)
+        positions.append((points, index, repetition))
+    first_row = np.cumsum(row_counts) - row_counts
+    yield np.repeat(steps, row_counts).astype(str).tolist()
+    for column, (points, index, repetition) in zip(columns, positions, strict=True):
+        cells = [""] * int(row_counts.sum())
+        values = column.curve.values[points].tolist()
+        for row, value in zip((first_row[index] + repetition).tolist(), values, strict=True):
+            cells[row] = str(int(value)) if column.whole and math.isfinite(value) else repr(value)
+        yield cells
+
+
+def _range(steps: Steps, within: Steps) -> tuple[int, int]:
+    """Return the half-open index range of the points from the first to the last step of `within`."""
+    return int(np.searchsorted(steps, within[0], "left")), int(np.searchsorted(steps, within[-1], "right"))
+
+
+def _is_whole(curve: Curve) -> bool:
+    values = curve.values[np.isfinite(curve.values)]
+    return bool((values == np.floor(values)).all() and (np.abs(values) < 2**53).all())

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from tuimon.draw.numbers import format_value
-from tuimon.draw.table import TextColumn, TextTable
+from tuimon.draw.table import TextTable
+from tuimon.exports.table import rows_table
 from tuimon.model.ranks import JobRanks, RankRow, all_well
 from tuimon.redact import redacted_text
 from tuimon.store import Snapshot
@@ -21,14 +24,10 @@ _MOST_LINES, _STRANGE = 16, 50.0
 def rank_table(job: JobRanks) -> TextTable:
     """Return the table of the strangest ranks, without the columns that have no value."""
     left = len(job.rows) - _MOST_ROWS
-    names, *columns = list(zip(*map(_cells, job.rows[:_MOST_ROWS]), strict=True)) or [() for _ in COLUMNS]
-    own = [
-        TextColumn(head, cells, left=head in _WORDS, wraps=head == COLUMNS[-1])
-        for head, cells in zip(COLUMNS[1:], columns, strict=True)
-        if any(cells)
-    ]
     note = f"{left} more, less unusual" if left > 0 else ""
-    return TextTable("The ranks, the strangest first", names, own, COLUMNS[0], note=note)
+    rows = map(_cells, job.rows[:_MOST_ROWS])
+    table = rows_table("The ranks, the strangest first", COLUMNS, rows, _WORDS, note=note)
+    return replace(table, columns=[replace(own, wraps=own.head == COLUMNS[-1]) for own in table.known])
 
 
 def _cells(row: RankRow) -> tuple[str, ...]:

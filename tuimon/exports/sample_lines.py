@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 from tuimon.draw.numbers import format_value
 from tuimon.exports.documents import NOT_FINITE, Count, Number, Version, filled, known, one_of
 from tuimon.redact import redacted, redacted_text
-from tuimon.samples import Sample, flags
+from tuimon.samples import Sample
 from tuimon.samples.export import group_of, reference_text, shown_lines
 from tuimon.samples.extremes import Extremes, extremes
 from tuimon.samples.parts import parts_of
@@ -86,37 +86,22 @@ class SampleTable:
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._rewards: list[float] = []
-        self._loops = 0
-        self._groups: dict[str, list[int]] = {}
-        """Hashes of the responses by label of the group."""
 
     def add(self, sample: Sample, label: str) -> None:
         """Add a sample. label: of its group."""
-        response = parts_of(sample)[1]
         if sample.reward is not None and math.isfinite(sample.reward):
             self._rewards.append(sample.reward)
-        self._loops += flags.loops(sample.response.strip())
-        self._groups.setdefault(label, []).append(hash(response))
         step = "-" if sample.step is None else str(sample.step)
         reward = "-" if sample.reward is None else f"{sample.reward:.4g}"
-        length = f"{sample.length} {sample.length_unit}"
+        length, response = f"{sample.length} {sample.length_unit}", parts_of(sample)[1]
         self._lines.append(f"{step:>8} {reward:>8} {length:>12} {label:>8}  {first_words(response, 400, _WIDTH)}\n")
 
     def lines(self, step: int | None, split: str, of_all: int | None) -> Iterator[str]:
         """Yield the heading, then the lines. of_all: number of samples of which these are the extreme."""
         count = len(self._lines)
-        if of_all is None:
-            parts = [f"{count} text{'s' * (count != 1)}"]
-            parts += [f"mean reward {mean_and_std(self._rewards)[0]:.4g}"] if self._rewards else []
-            parts += [f"{self._loops} repeat{'s' * (self._loops == 1)} a phrase"] if self._loops else []
-            same = {label: most for label, texts in self._groups.items() if (most := flags.most_identical(texts))}
-            if same:
-                label = max(same, key=lambda label: same[label])
-                more = f", and in {len(same) - 1} more" if len(same) > 1 else ""
-                parts.append(f"{same[label]} of {len(self._groups[label])} identical in group {label}{more}")
-        else:
-            parts = [f"{count} of {of_all} text{'s' * (of_all != 1)}"]
-        yield f"{'no step' if step is None else f'step {step}'}, {split}: {', '.join(parts)}\n"
+        head = f"{count} of {of_all} texts" if of_all is not None else f"{count} text{'s' * (count != 1)}"
+        mean = f", mean reward {mean_and_std(self._rewards)[0]:.4g}" if self._rewards and of_all is None else ""
+        yield f"{'no step' if step is None else f'step {step}'}, {split}: {head}{mean}\n"
         yield from self._lines
 
 

@@ -19,16 +19,15 @@ from msgspec.structs import fields
 from tuimon.exports.alerts import CheckDocument
 from tuimon.exports.around import AroundDocument
 from tuimon.exports.changes import AlertLine, NoticeLine, PointsLine, RunLine, StateLine
-from tuimon.exports.compare_json import CompareDocument
-from tuimon.exports.media import MediaDocument
+from tuimon.exports.compare import CompareDocument
 from tuimon.exports.sample_lines import SampleLine
-from tuimon.exports.summary import OverStepsDocument, SummaryDocument
+from tuimon.exports.summary import SummaryDocument
 
 _DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
     "check": (CheckDocument,),
     "compare": (CompareDocument,),
     "samples": (SampleLine,),
-    "summary": (SummaryDocument, AroundDocument, OverStepsDocument, MediaDocument),
+    "summary": (SummaryDocument, AroundDocument),
     "watch": (RunLine, PointsLine, StateLine, AlertLine, NoticeLine),
 }
 """Command -> the objects that it prints: one, or one of these, or lines of these."""

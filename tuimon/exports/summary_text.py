@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from tuimon.analysis.aligned_steps import common_step_name, step_name
 from tuimon.analysis.attempts import attempts_of, lost_at_restarts, lost_work
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
@@ -20,13 +22,12 @@ from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import duration, setting_text, with_article
 from tuimon.draw.numbers import format_count, format_number, format_value
 from tuimon.draw.table import TextColumn, TextTable
-from tuimon.exports._shared import without_secrets
-from tuimon.exports.metrics import MetricEntry, entries, metric_summaries, summarise, unit_columns
-from tuimon.exports.summary import RunOverSteps
-from tuimon.exports.table import no_room, table_text, wrapped
+from tuimon.exports.summary import MetricEntry, entries, metric_summaries, summarise, unit_columns
+from tuimon.exports.table import no_room, rows_table, table_text, wrapped
 from tuimon.panels import facts_about, heading_of, objective_of, relevant_metrics
 from tuimon.panels.lists.run_metrics import RunLevels
 from tuimon.panels.system_history import odd_devices
+from tuimon.redact import redacted
 from tuimon.run_notes import note_of
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, local_time, shown_path
@@ -47,9 +48,7 @@ _MAX_CONCEPTS = 4
 """Maximum number of concepts with a column in the table of several runs."""
 
 
-def as_text(
-    snapshot: Snapshot, now: float, show_secrets: bool = False, width: int | None = None, full: bool = False
-) -> Iterator[str]:
+def as_text(snapshot: Snapshot, now: float, width: int | None = None, full: bool = False) -> Iterator[str]:
     """Yield lines of at most `width` cells (None: unlimited). All foreign text is cleaned.
 
     full: print each of several runs in full, below their table.
@@ -60,7 +59,7 @@ def as_text(
         for number, run in enumerate(snapshot.runs):
             if number or full:
                 yield ""
-            yield from _run_text(run, snapshot, now, show_secrets, width)
+            yield from _run_text(run, snapshot, now, width)
     for notice in snapshot.notices:
         if notice.level != "info":
             yield f"{notice.level}: {clean(notice.message)}" + (f" ({clean(notice.hint)})" if notice.hint else "")
@@ -116,7 +115,7 @@ def _objective_columns(runs: Sequence[Run]) -> Iterator[TextColumn]:
     head = heading_of((run, reading.metric) for run, reading in readings if reading is not None)
     results = [levels.level(run, objective_of) for run in runs]
     yield TextColumn(clean(head), ["" if result is None else format_value(result) for result in results])
-    different, _ = compared_settings([without_secrets(run.config) for run in runs])
+    different, _ = compared_settings([redacted(run.config) for run in runs])
     for index, (name, values) in enumerate(different[:_MAX_SETTINGS]):
         yield TextColumn(clean(name), ["" if v is MISSING else setting_text(v, 32) for v in values], need=10 + index)
 
@@ -164,7 +163,7 @@ def _number(value: float | None, unit: str) -> str:
 # ---------------------------------------------------------------------- one run
 
 
-def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, width: int | None) -> Iterator[str]:
+def _run_text(run: Run, snapshot: Snapshot, now: float, width: int | None) -> Iterator[str]:
     yield f"{clean(run.name)}  ({shown_path(run.path)})"
     for name, text in facts_of(run, now, critical=critical_count(snapshot.alerts, run.id)):
         yield from wrapped(f"  {name:<10}  {text}", width, indent=14)
@@ -173,18 +172,11 @@ def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, widt
     for alert in alerts:
         if alert.severity != "info" or alert.metric not in named:
             yield from wrapped(f"  {alert.severity:<10}  {clean(alert.message)}", width, indent=14)
-    yield from _block("Configuration", list(flat(without_secrets(run.config, show_secrets))), _CONFIG_LINES)
+    yield from _block("Configuration", list(flat(redacted(run.config))), _CONFIG_LINES)
     for title, values in (("Best checkpoint", run.best_checkpoint), ("Final metrics", run.final_metrics)):
-        yield from _block(title, list(flat(without_secrets(values or {}, show_secrets))))
+        yield from _block(title, list(flat(redacted(values or {}))))
     yield from _attempts(run, width)
     yield from metric_lines(run, metric_summaries(run), width)
-
-
-def over_steps_text(run: Run, part: RunOverSteps, steps: tuple[int, int], width: int | None = None) -> Iterator[str]:
-    """Yield lines of at most `width` cells (None: unlimited). steps: first and last one asked for."""
-    first, last = max(steps[0], 0), min(steps[1], max(metric.last_step for metric in part.metrics))
-    yield f"{clean(run.name)}  {step_name(run)}s {first} to {last}"
-    yield from metric_lines(run, part.metrics, width)
 
 
 def metric_lines(run: Run, metrics: Sequence[MetricEntry], width: int | None) -> Iterator[str]:
@@ -295,20 +287,25 @@ def _attempts(run: Run, width: int | None) -> Iterator[str]:
     if not attempts:
         return
     shown, steps = attempts[-_MAX_ATTEMPTS:], step_name(run)
-    begins = [local_time(attempt.begin, "%Y-%m-%d %H:%M") or "" for attempt in shown]
-    ends = [clean(attempt.end, _LONGEST_END) for attempt in shown]
-    resumed = ["" if attempt.resumed_from is None else str(attempt.resumed_from) for attempt in shown]
-    columns = [
-        TextColumn(f"first {steps}", [str(attempt.first_step) for attempt in shown]),
-        TextColumn(f"last {steps}", [str(attempt.last_step) for attempt in shown]),
-        *([TextColumn("resumed from", resumed, need=2)] if any(resumed) else []),
-        TextColumn(f"superseded {steps}s", [str(attempt.superseded or "") for attempt in shown], need=1),
-        *([TextColumn("begins", begins, need=2, left=True)] if any(begins) else []),
-        *([TextColumn("end", ends, need=3, left=True)] if any(ends) else []),
-    ]
+    rows = (
+        (
+            clean(attempt.name),
+            str(attempt.first_step),
+            str(attempt.last_step),
+            "" if attempt.resumed_from is None else str(attempt.resumed_from),
+            str(attempt.superseded or ""),
+            local_time(attempt.begin, "%Y-%m-%d %H:%M") or "",
+            clean(attempt.end, _LONGEST_END),
+        )
+        for attempt in shown
+    )
+    heads = ("", f"first {steps}", f"last {steps}", "resumed from", f"superseded {steps}s", "begins", "end")
     yield ""
     title = f"{len(attempts)} attempts" if len(shown) == len(attempts) else f"last {len(shown)} of {len(attempts)}"
-    yield from table_text(TextTable(title, [clean(attempt.name) for attempt in shown], columns), width)
+    table = rows_table(title, heads, rows, ("begins", "end"))
+    needs = zip(table.columns, (0, 0, 2, 1, 2, 3), strict=True)
+    columns = [replace(column, need=need) for column, need in needs if not need or any(column.cells)]
+    yield from table_text(replace(table, columns=columns), width)
 
 
 def _block(title: str, settings: Sequence[tuple[str, Any]], most: int | None = None) -> Iterator[str]:

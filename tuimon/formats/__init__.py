@@ -343,24 +343,25 @@ def _guarded(log_format: Format) -> Format:
             raise TypeError(f"{type(decoder).__name__} is not a decoder")
         return decoder
 
-    def unchanged(path: str) -> str:
-        return path
-
-    optional: dict[str, Callable[..., Any]] = {
-        "wants_path": lambda path: False,
-        "source_path": unchanged,
-        "joined_source": unchanged,
-        "metric_name": lambda path: None,
-        "tail": lambda first, last: (),
-        "supersedes": unchanged,
+    guarded = {
+        name: guard(new_decoder if name == "decoder" else function, instead)
+        for name, instead in _INSTEAD.items()
+        if (function := getattr(log_format, name)) is not None
     }
-    given = {name: getattr(log_format, name) for name in optional}
-    return replace(
-        log_format,
-        matches=guard(log_format.matches, lambda name, head: False),
-        decoder=guard(new_decoder, _Silent),
-        wants_name=guard(log_format.wants_name, lambda name: False),
-        metric_names=guard(log_format.metric_names, lambda head: frozenset()),
-        shown_names=guard(log_format.shown_names, lambda path: {}),
-        **{name: guard(function, optional[name]) for name, function in given.items() if function is not None},
-    )
+    return replace(log_format, **guarded)
+
+
+_INSTEAD: dict[str, Callable[..., Any]] = {
+    "matches": lambda name, head: False,
+    "decoder": _Silent,
+    "wants_name": lambda name: False,
+    "wants_path": lambda path: False,
+    "source_path": lambda path: path,
+    "joined_source": lambda path: path,
+    "metric_names": lambda head: frozenset(),
+    "metric_name": lambda path: None,
+    "shown_names": lambda path: {},
+    "tail": lambda first, last: (),
+    "supersedes": lambda path: path,
+}
+"""Functions of a format that may raise, and what is called instead of them after that."""

@@ -11,5 +11,5 @@ def load() -> config.Settings:
     if config.vocabulary_path().exists():
         from tuimon.vocabulary import own
 
-        own.check()
+        own.load()
     return settings

@@ -8,7 +8,6 @@ for event in collector.read(): …      a block of each log that has grown, the 
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +21,7 @@ from tuimon.reader.discovery import Discovery
 from tuimon.reader.events import preview
 from tuimon.reader.follow import Followed
 from tuimon.reader.item_sources import BLOCK
-from tuimon.reader.notices import Notices, of_truncation
+from tuimon.reader.notices import Notices
 from tuimon.reader.polling import PollSchedule
 from tuimon.reader.rank_jobs import RankJobs, RunLogs
 from tuimon.reader.recognition import nothing_found
@@ -53,11 +52,9 @@ class Collector:
         self._writers = WriterWatch()
         self.ranks = RankJobs(self._logs_of_runs, self._assembly.attempts_of)
         self._clock: Callable[[], float] = time.time
-        self._closed: set[str] = set()
-        """Paths of files that their writers have closed since they were last read."""
         self._previewed = 0
         """Number of streams for which a preview was considered."""
-        self._schedule: PollSchedule[Followed] = PollSchedule()
+        self._schedule: PollSchedule = PollSchedule()
 
     # ------------------------------------------------------------------ finding
 
@@ -76,7 +73,8 @@ class Collector:
     def problems(self) -> tuple[Problem, ...]:
         """What cannot be searched or opened."""
         searched = self._discovery.scan.problems if self._discovery.scan else ()
-        refused = self._discovery.recognition.refused.items()
+        refused = [*self._discovery.recognition.refused.items()]
+        refused += ((log.path, log.access_error) for log in self._assembly.live() if log.access_error)
         return (*searched, *(Problem(path, reason, CHECK_ACCESS) for path, reason in refused))
 
     @property
@@ -139,10 +137,6 @@ class Collector:
             else:
                 followed.preview_end = 0
 
-    def hint(self, closed: Iterable[str]) -> None:
-        """Note files that their writers have just closed or moved: documents among them are parsed at once."""
-        self._closed.update(closed)
-
     def read(self, paths: Iterable[str] | None = None) -> Iterator[Event]:
         """Read a block of each log that has grown, the newest run first. paths: read only these files."""
         if paths is None:
@@ -151,17 +145,16 @@ class Collector:
         else:
             logs = [f for path in paths for f in self._assembly.at(path)]
         logs = [f for f in logs if not f.retired and not f.format.unsupported]
-        logs = [f for f in logs if f.path in self._closed or not f.settled]
+        logs = [f for f in logs if not f.settled]
         if paths is None:
             newest: dict[int, float] = {}
             for f in logs:  # `modified` is NaN before the first read
                 newest[f.found.run] = max(newest.get(f.found.run, 0.0), f.since.modified, f.modified)
             logs.sort(key=lambda f: (-newest[f.found.run], _newest_first(f)))
         for followed in logs:
-            closed = followed.path in self._closed
-            self._closed.discard(followed.path)
-            yield from self._read(followed, closed)
+            yield from self._read(followed)
         yield from self._regrouped()
+        yield from self._notices.of_problems(self.problems)
 
     def flush(self, silent: float = 0.0) -> Iterator[Event]:
         """Yield last records without their ends, where they can be decoded. To be called after a pause, and after
@@ -184,22 +177,14 @@ class Collector:
             if status := followed.changed_status():
                 yield status
 
-    def _read(self, followed: Followed, closed: bool = False) -> Iterator[Event]:
+    def _read(self, followed: Followed) -> Iterator[Event]:
         if not self._assembly.is_followed(followed):
             return  # it was replaced in this round
         blocks = BLOCKS if followed.encoder.metric_count > MANY_METRICS else 1
-        kept, truncated_at = followed.encoder.point_count, followed.truncated_at
-        yield from self._events(followed, followed.read(blocks * BLOCK, closed))
-        source, is_gone = followed.found.source, followed.is_gone
-        deletions = list(self._notices.of_deletion(followed.path, source, is_gone, self._clock(), kept))
-        yield from deletions
-        truncated = math.isfinite(followed.truncated_at) and followed.truncated_at != truncated_at
-        if kept and truncated and not deletions:
-            yield of_truncation(followed.path, source, followed.truncated_at, kept)
+        yield from self._events(followed, followed.read(blocks * BLOCK))
         if followed.preview_over:
             followed.preview_end = 0
             yield preview(followed.found.stream, ())
-        yield from self._notices.of_access(followed.path, followed.access_error)
         followed.note_growth(self._clock())
         yield from self._changed_status(followed)
 

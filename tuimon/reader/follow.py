@@ -181,16 +181,6 @@ class Followed:
         return clean(file.message) if file.state == "unreadable" and not unread else ""
 
     @property
-    def is_gone(self) -> bool:
-        """Whether the file was deleted and has not been created again."""
-        return self._source.file.state == "gone"
-
-    @property
-    def truncated_at(self) -> float:
-        """Time (s since the epoch) of the last truncation after which the points read before were kept; NaN if none."""
-        return self._source.truncated_at if isinstance(self._source, StreamSource) else math.nan
-
-    @property
     def size(self) -> int:
         return self._source.file.size
 
@@ -232,10 +222,10 @@ class Followed:
         """Is a preview active whose bytes have all been read?"""
         return bool(self.preview_end) and (self._source.read >= self.preview_end or self._source.state != "reading")
 
-    def read(self, limit: int = BLOCK, closed: bool = False) -> Iterator[Item]:
-        """Yield new items, from at most `limit` bytes of a stream. closed: the writer has just closed or moved it."""
+    def read(self, limit: int = BLOCK) -> Iterator[Item]:
+        """Yield new items, from at most `limit` bytes of a stream."""
         yield from self._update_name()
-        yield from self._prepared(self._source.read_new(limit, closed))
+        yield from self._prepared(self._source.read_new(limit))
 
     def flush(self) -> Iterator[Item]:
         """Yield the items of a last record without its end, once no more bytes are expected for now."""

@@ -89,8 +89,8 @@ class ItemSource:
         """The last record, if all bytes of the file have been read and its end is missing; it may yet be written."""
         return None
 
-    def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
-        """Yield new items, from at most `limit` bytes of a stream. closed: the writer has just closed or moved it."""
+    def read_new(self, limit: int) -> Iterator[Item]:
+        """Yield new items, from at most `limit` bytes of a stream."""
         return iter(())
 
     def flush(self) -> Iterator[Item]:
@@ -125,8 +125,6 @@ class StreamSource(ItemSource):
         self._decoder = self._new_decoder()
         self._ended = False
         """Whether a last line without its newline has been read."""
-        self.truncated_at = math.nan
-        """Time (s since the epoch) of the last truncation after which the points read before were kept."""
         self._keeps_lost = False
         """Whether points are kept of bytes that a truncation or a replacement removed: no older file has them."""
         self._rewritten: tuple[bytes, bool, int, list[Item]] | None = None
@@ -164,7 +162,7 @@ class StreamSource(ItemSource):
         """Examples of numbers that gave no point, as StreamDecoder.unread; cleaned."""
         return clean(self._decoder.unread)
 
-    def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
+    def read_new(self, limit: int) -> Iterator[Item]:
         head, path, size = self._tail.head, self._tail.path, self._tail.offset
         for chunk in self._tail.read_new(limit):
             if self._ended:
@@ -208,7 +206,7 @@ class StreamSource(ItemSource):
 
     def _continued(self) -> SegmentStart:
         """Keep the points of the bytes that are gone: other bytes follow them."""
-        self._keeps_lost, self.truncated_at = True, self._tail.shrunk_at
+        self._keeps_lost = True
         return SegmentStart(None, purge=False)
 
     def _release(self) -> Iterator[Item]:
@@ -225,7 +223,7 @@ class StreamSource(ItemSource):
         if self._decoder.must_reread:
             yield self._reread()
             while self._tail.offset < self._tail.size and self._tail.state == "current":
-                yield from self.read_new(BLOCK, False)
+                yield from self.read_new(BLOCK)
             items = self._last_line() or self._decoder.flush()
         yield from items
         if self._lines is not None:
@@ -358,8 +356,8 @@ class DocumentSource(ItemSource):
     def damage(self) -> list[Damage]:
         return self._damage if time.time() - self._document.modified > WRITTEN_WITHIN else []
 
-    def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
-        data = self._document.poll(closed)
+    def read_new(self, limit: int) -> Iterator[Item]:
+        data = self._document.poll()
         if data is None:
             return
         self._refused = False
@@ -399,7 +397,7 @@ class DatabaseSource(ItemSource):
     def state(self) -> str:
         return "reading" if self._database.has_items(self._path) else self._database.state
 
-    def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
+    def read_new(self, limit: int) -> Iterator[Item]:
         self._database.poll()
         yield from self._database.take(self._path)
 

@@ -108,18 +108,8 @@ def given(items: Iterable[Item]) -> Given:
 
 
 def new_decoder(log_format: Format) -> StreamDecoder:
-    """Return a new decoder of a stream."""
-    decoder = log_format.decoder()
-    if type(decoder) not in _STREAMS:
-        if not isinstance(decoder, StreamDecoder):
-            raise AssertionError(f"{type(decoder).__name__} is not a StreamDecoder")
-        _STREAMS.add(type(decoder))
-    return cast("StreamDecoder", decoder)
-
-
-_STREAMS: set[type] = set()
-"""Types that were checked. A check takes 70 µs, which is more than to decode a short log takes, and tests make
-thousands of decoders."""
+    """Return a new decoder of a stream, as `check_format` has found that it is one."""
+    return cast("StreamDecoder", log_format.decoder())
 
 
 def fed(log_format: Format, data: bytes, cuts: Sequence[int] = (), *, flush_at_cuts: bool = False) -> Given:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from tuimon.formats import Format
+from tuimon.formats import Format, StreamDecoder
 from tuimon.model.points import Points
 from tuimon.testing.given import HOSTILE, Given, begins, expect, fed, lies_in, new_decoder, places
 
@@ -164,15 +164,7 @@ def noise_is_bounded(log_format: Format, log: bytes, name: str) -> None:
     data = (NOISES[name] * _NOISE)[:_NOISE] or random.Random(5).randbytes(_NOISE)
     decoder = new_decoder(log_format)
     decoder.feed(log[: 64 << 10])
-    count = 0
-    tracemalloc.start()
-    try:
-        for position in range(0, _NOISE, _CHUNK):
-            count += sum(1 for _ in decoder.feed(data[position : position + _CHUNK]))
-        decoder.flush()
-        held, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    count, held, peak = _memory_of(decoder, [data[at : at + _CHUNK] for at in range(0, _NOISE, _CHUNK)])
     expect(peak < min(_HELD, 40 * _NOISE), f"{_NOISE} bytes ({name}) take {peak} bytes of memory")
     expect(held < 16 * _NOISE, f"of {_NOISE} bytes ({name}), {held} bytes stay in memory")
     expect(count <= _NOISE, f"{_NOISE} bytes ({name}) give {count} items")
@@ -180,13 +172,16 @@ def noise_is_bounded(log_format: Format, log: bytes, name: str) -> None:
 
 def endless_line_is_bounded(log_format: Format) -> None:
     """Forty MiB without a newline, or of a record with such a length: at most a line of 16 MiB and copies are held."""
-    piece = b"x" * (1 << 20)
-    decoder = new_decoder(log_format)
+    _, held, peak = _memory_of(new_decoder(log_format), [b"x" * (1 << 20)] * 40)
+    expect(held < _HELD and peak < 3 * _HELD, f"a line of 40 MiB without end takes {peak} bytes and keeps {held}")
+
+
+def _memory_of(decoder: StreamDecoder, pieces: Sequence[bytes]) -> tuple[int, int, int]:
+    """Return how many items these pieces give, and the bytes that are held then, and at most."""
     tracemalloc.start()
     try:
-        for _ in range(40):
-            decoder.feed(piece)
-        held, peak = tracemalloc.get_traced_memory()
+        count = sum(len(list(decoder.feed(piece))) for piece in pieces)
+        decoder.flush()
+        return count, *tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    expect(held < _HELD and peak < 3 * _HELD, f"a line of 40 MiB without end takes {peak} bytes and keeps {held}")

@@ -7,10 +7,14 @@ the Host header shows, or from its own origin, which the Origin and Sec-Fetch-Si
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Hashable, Mapping
+from typing import Any
 
+from aiohttp import web
 from msgspec import Struct
 
 from tuimon import lazy_re as re
@@ -77,3 +81,45 @@ class Guard(Struct, frozen=True):
         except ValueError:
             return False
         return self.any_address
+
+
+HEADER_TIMEOUT = 5.0
+"""Seconds in which a new connection must send the header of a request."""
+MOST_WAITING = 64
+"""Connections without a request that are kept; the oldest is closed for a new one. A shell may allow 256 files."""
+BACKLOG = 32
+"""Connections that are accepted at a time."""
+
+
+class Connections:
+    """Makes the protocol of each connection, as an event loop asks for it."""
+
+    def __init__(self, server: Callable[[], asyncio.Protocol]) -> None:
+        """server: makes the protocol of a connection (aiohttp.web.Server)."""
+        self._server = server
+        self._waiting: dict[Hashable, float] = {}
+        """Time (monotonic, s) of each connection without a request, the oldest first."""
+
+    def __call__(self) -> asyncio.Protocol:
+        while len(self._waiting) >= MOST_WAITING:
+            self._close(next(iter(self._waiting)))
+        connection = self._server()
+        self._waiting[connection] = time.monotonic()
+        return connection
+
+    def note_request(self, request: web.Request) -> None:
+        """Note that a connection has sent the header of a request."""
+        self._waiting.pop(request.protocol, None)
+
+    async def close_late(self) -> None:
+        """Close connections whose time is over, until cancelled."""
+        while True:
+            await asyncio.sleep(1.0)
+            due = time.monotonic() - HEADER_TIMEOUT
+            for connection in [known for known, since in self._waiting.items() if since < due]:
+                self._close(connection)
+
+    def _close(self, connection: Any) -> None:
+        del self._waiting[connection]
+        if connection.transport is not None:  # else it has gone
+            connection.transport.abort()

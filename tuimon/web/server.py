@@ -22,10 +22,8 @@ from tuimon.exports.html import report
 from tuimon.exports.html.parts import run_key
 from tuimon.monitor.process import ReaderProcess
 from tuimon.text import clean
-from tuimon.web.connections import BACKLOG, Connections
-from tuimon.web.guard import HEADERS, Guard
-from tuimon.web.hub import MAX_KEYS, MAX_PAGES, Hub, OpenPage
-from tuimon.web.run_pages import RunPages
+from tuimon.web.guard import BACKLOG, HEADERS, Connections, Guard
+from tuimon.web.hub import MAX_KEYS, MAX_PAGES, Hub, OpenPage, RunPages
 
 KEEP_ALIVE = 15.0
 """Seconds after which a comment is sent to a page for which there is nothing else."""
@@ -263,18 +261,8 @@ def _listener(host: str, port: int | None) -> socket.socket:
     error: OSError | None = None
     for number in (*PORTS, 0) if port is None else (port,):
         try:
-            family, kind, protocol, _, address = socket.getaddrinfo(
-                host, number, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-            )[0]
-            listener = socket.socket(family, kind, protocol)
-            try:
-                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                listener.bind(address)
-                listener.listen(128)
-            except OSError:
-                listener.close()
-                raise
-            return listener
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            return socket.create_server((host, number), family=family, backlog=128)
         except OSError as caught:
             error = caught
     where = host if port is None else f"{host}:{port}"

@@ -11,47 +11,34 @@ OpenMetrics: state, step, ETA, alerts and last values of runs as gauges, for Pro
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from tuimon.exports.files import Export, File, Job
 
 if TYPE_CHECKING:
-    from tuimon.exports.points import LineForm
+    from tuimon.exports.points import Batch
 
 
 def _csv(job: Job) -> Iterator[File]:
-    from tuimon.exports.points import LineForm, csv_cell
+    from tuimon.exports.points import csv_lines
 
-    def head(owner: str, metric: str) -> bytes:
-        return f"{csv_cell(owner, job.on_terminal)},{csv_cell(metric, job.on_terminal)},".encode()
-
-    not_finite = {"nan": b"nan", "inf": b"inf", "-inf": b"-inf"}
-    form = LineForm(head, b",", b",", b"\r\n", not_finite, b"")
-    yield from _lines(job, "points.csv", f"{job.owner},metric,step,value,wall_time\r\n", form)
+    head = f"{job.owner},metric,step,value,wall_time\r\n"
+    yield "points.csv", partial(_write, job, head, lambda batch: csv_lines(batch, job.on_terminal))
 
 
 def _jsonl(job: Job) -> Iterator[File]:
-    from tuimon.exports.points import LineForm
+    from tuimon.exports.points import json_lines
 
-    def head(owner: str, metric: str) -> bytes:
-        return f'{{"{job.owner}": {json.dumps(owner)}, "metric": {json.dumps(metric)}, "step": '.encode()
-
-    not_finite = {"nan": b'"NaN"', "inf": b'"Infinity"', "-inf": b'"-Infinity"'}
-    form = LineForm(head, b', "value": ', b', "wall_time": ', b"}\n", not_finite, b"null")
-    yield from _lines(job, "points.jsonl", "", form)
+    yield "points.jsonl", partial(_write, job, "", lambda batch: json_lines(batch, job.owner))
 
 
-def _lines(job: Job, name: str, head: str, form: LineForm) -> Iterator[File]:
-    def write(stream: BinaryIO) -> None:
-        from tuimon.exports.points import LineWriter
-
-        writer, batches = LineWriter(form), job.batches()
-        stream.write(head.encode())
-        stream.writelines(map(writer.lines, batches))
-
-    yield name, write
+def _write(job: Job, head: str, lines: Callable[[Batch], str], stream: BinaryIO) -> None:
+    batches = job.batches()  # raises an error before anything is written
+    stream.write(head.encode())
+    for batch in batches:
+        stream.write(lines(batch).encode())
 
 
 def _openmetrics(job: Job) -> Iterator[File]:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tuimon.exports.files import Export, File, Job
 
 if TYPE_CHECKING:
-    from tuimon.media import Item, Part
+    from tuimon.media import Content, Item, Part
 
 
 def _files(job: Job) -> Iterator[File]:
     from tuimon.analysis.metric_filter import chosen
-    from tuimon.exports._shared import SafeNames
+    from tuimon.exports.safe_names import SafeNames
     from tuimon.media.saving import suffix_of
 
     tags = list(dict.fromkeys(item.tag for _, item in _items(job)))
@@ -56,15 +56,30 @@ def _copy(item: Item, part: Part, stream: BinaryIO) -> None:
 
 def _write(job: Job, wanted: set[str], saved: dict[int, tuple[str, ...]], stream: BinaryIO) -> None:
     from tuimon.exports.documents import dumps
-    from tuimon.exports.media import content_fields
     from tuimon.media.library import content_of
 
     for number, (source, item) in enumerate(_items(job)):
         if item.tag in wanted:
             head = {"source": source, "kind": item.kind, "tag": item.tag, "step": item.step}
             files = {"files": saved[number]} if number in saved else {}
-            stream.write(dumps(head | content_fields(content_of(item)) | files, compact=True).encode() + b"\n")
+            stream.write(dumps(head | _fields(content_of(item)) | files, compact=True).encode() + b"\n")
             job.on_progress("writing", number + 1, 0, " values")
+
+
+def _fields(content: Content) -> dict[str, Any]:
+    """Return the fields of a value, secrets hidden: {"edges": …, "counts": …} of a histogram."""
+    from tuimon.media import Distribution
+    from tuimon.redact import redacted, redacted_text
+
+    if isinstance(content, str):
+        return {"text": redacted_text(content)}
+    if isinstance(content, dict):
+        return {"settings": redacted(content)}
+    if isinstance(content, Distribution):
+        moments = content.moments._asdict() if content.moments else {}
+        known = {name: value for name, value in moments.items() if value is not None}
+        return {"edges": content.edges, "counts": content.counts} | known
+    return content._asdict() if content is not None else {}
 
 
 EXPORT = Export("media", "histograms, texts and hyperparameters as JSON lines; images, audio, video", "", _files)

@@ -20,9 +20,8 @@ MAX_CHARTS = 12
 
 def _files(job: Job, form: str) -> Iterator[File]:
     from tuimon.analysis.aligned_steps import step_name
-    from tuimon.exports._shared import SafeNames
-    from tuimon.exports.charts import charts_of, options_of
-    from tuimon.exports.pictures import COLUMNS, draw_charts, figure_class
+    from tuimon.exports.pictures import COLUMNS, charts_of, draw_charts, figure_class, options_of
+    from tuimon.exports.safe_names import SafeNames
     from tuimon.model.views import ChartView
     from tuimon.store import Run
 
@@ -48,8 +47,7 @@ def _files(job: Job, form: str) -> Iterator[File]:
 def _one_file(job: Job, form: str) -> Iterator[File]:
     from tuimon.analysis.aligned_steps import common_step_name
     from tuimon.analysis.run_states import failed_runs
-    from tuimon.exports.charts import charts_across, charts_of, options_of
-    from tuimon.exports.pictures import COLUMNS, draw_charts, figure_class
+    from tuimon.exports.pictures import COLUMNS, charts_across, charts_of, draw_charts, figure_class, options_of
     from tuimon.model.views import Symbols
     from tuimon.panels import overlay_lines
 

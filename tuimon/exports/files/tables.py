@@ -20,8 +20,8 @@ _NAMED = 3
 
 
 def _history(job: Job) -> Iterator[File]:
-    from tuimon.exports._shared import SafeNames
-    from tuimon.exports.step_tables import history_lines
+    from tuimon.exports.points import history_lines
+    from tuimon.exports.safe_names import SafeNames
 
     runs, names = job.snapshot().runs, SafeNames()
     for run in runs:
@@ -33,7 +33,7 @@ def _history(job: Job) -> Iterator[File]:
 
 
 def _wide(job: Job) -> Iterator[File]:
-    from tuimon.exports.step_tables import table_lines
+    from tuimon.exports.points import table_lines
     from tuimon.panels.lists.comparison import run_labels
 
     runs = job.runs()

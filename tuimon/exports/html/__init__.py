@@ -17,8 +17,7 @@ from markupsafe import Markup
 
 import tuimon
 from tuimon.draw.numbers import format_number
-from tuimon.exports.html.figures import heat_cells
-from tuimon.exports.html.plot import SPARK_COLUMNS
+from tuimon.exports.html.plot import SPARK_COLUMNS, heat_cells
 from tuimon.text import clean, local_time
 
 

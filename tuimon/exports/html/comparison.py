@@ -6,10 +6,9 @@ from typing import Any
 
 from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.comparison_rows import MetricRows
-from tuimon.exports.charts import MOST_LINES, chart_across
 from tuimon.exports.html import page
-from tuimon.exports.html.figures import columns_for
-from tuimon.exports.html.plot import ChartFigure, chart_figure
+from tuimon.exports.html.plot import ChartFigure, chart_figure, columns_for
+from tuimon.exports.pictures import MOST_LINES, chart_across
 from tuimon.panels import DEFAULTS
 from tuimon.panels.lists.comparison import Comparison
 from tuimon.panels.lists.comparison_tables import comparison_tables, metric_table

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.comparing import flat
@@ -18,15 +19,15 @@ from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_count
-from tuimon.draw.table import TextColumn, TextTable
+from tuimon.draw.table import TextTable
 from tuimon.exports import sample_lines
-from tuimon.exports.charts import chart_size
 from tuimon.exports.html import environment
-from tuimon.exports.html.figures import TABLE_SIZE, columns_for, with_metric_names
-from tuimon.exports.html.plot import chart_figure, sparkline
-from tuimon.exports.metrics import summarise
+from tuimon.exports.html.plot import TABLE_SIZE, chart_figure, columns_for, sparkline, with_metric_names
+from tuimon.exports.pictures import chart_size
 from tuimon.exports.ranks import rank_table
+from tuimon.exports.summary import summarise
 from tuimon.exports.summary_text import facts_of, runs_table
+from tuimon.exports.table import rows_table
 from tuimon.model.views import BarView, ChartView, HeatView, Symbols
 from tuimon.panels import SINGLE_METRIC, ChartOptions, Panel, arrange, relevant_metrics
 from tuimon.redact import redacted, redacted_text
@@ -173,22 +174,25 @@ def _settings(run: Run) -> Iterator[TextTable]:
         ("Configuration", run.config),
     )
     for title, own in parts:
-        pairs = list(flat(redacted(own or {})))
-        values = [setting_text(value, _LONGEST) for _, value in pairs]
-        names = [clean(name) for name, _ in pairs]
-        yield TextTable(title, names, [TextColumn("value", values, left=True, wraps=True)], "setting")
+        rows = ((clean(name), setting_text(value, _LONGEST)) for name, value in flat(redacted(own or {})))
+        table = rows_table(title, ("setting", "value"), rows, "value")
+        yield replace(table, columns=[replace(column, wraps=True) for column in table.columns])
 
 
 def _sources(run: Run) -> TextTable:
     """Return the table of the logs that were read."""
-    streams = run.streams
-    columns = [
-        TextColumn("format", [clean(stream.info.format) for stream in streams], left=True),
-        TextColumn("points", [format_count(stream.point_count) for stream in streams]),
-        TextColumn("state", [stream.status.state if stream.status else "waiting" for stream in streams], left=True),
-        TextColumn("damaged records", [str(stream.status.damaged if stream.status else 0) for stream in streams]),
-    ]
-    return TextTable("The logs that were read", [clean(stream.info.source) for stream in streams], columns, "source")
+    rows = (
+        (
+            clean(stream.info.source),
+            clean(stream.info.format),
+            format_count(stream.point_count),
+            stream.status.state if stream.status else "waiting",
+            str(stream.status.damaged if stream.status else 0),
+        )
+        for stream in run.streams
+    )
+    heads = ("source", "format", "points", "state", "damaged records")
+    return rows_table("The logs that were read", heads, rows, ("format", "state"))
 
 
 def _panel(panel: Panel, run: Run, now: float, columns: int, first: bool) -> str:

@@ -13,8 +13,8 @@ from tuimon.draw.table import TextColumn, TextTable
 from tuimon.exports import sample_lines
 from tuimon.exports.html import asset, page, render
 from tuimon.exports.html.comparison import main_chart, seeds_summary
-from tuimon.exports.html.figures import columns_for
 from tuimon.exports.html.parts import COLUMNS, GROUPS, Slot, draw, run_key, slots
+from tuimon.exports.html.plot import columns_for
 from tuimon.exports.summary_text import runs_table
 from tuimon.panels.lists.comparison import compare
 from tuimon.run_notes import note_of

@@ -126,10 +126,6 @@ class RunsDatabase(ABC):
             self._facts[run, fact.topic] = fact
             self.add(run, fact)
 
-    def forget_facts(self, run: str) -> None:
-        """Add all facts of a run again next time, as its items so far are void."""
-        self._facts = {key: fact for key, fact in self._facts.items() if key[0] != run}
-
     def rows(self, database: sqlite3.Connection, query: str, table: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query up to the first one on a damaged page; none if there is no such table."""
         rows: list[tuple[Any, ...]] = []

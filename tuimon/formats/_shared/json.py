@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import math
-from itertools import islice
 from typing import Any
 
 import orjson
@@ -112,32 +111,22 @@ def is_utf16(data: bytes) -> bool:
     return data.startswith((b"\xff\xfe", b"\xfe\xff")) or b'{\x00"' in data[:64]
 
 
-def whole_values(line: bytes, first_key: str | None) -> tuple[list[Any], bool]:
+def whole_values(line: bytes) -> tuple[list[Any], bool]:
     """Return (objects and lists that are whole in a line that is not one JSON text, whether anything is lost).
 
     {"step": 1} {"step": 2}          two writers, or no newline between them: both, and nothing is lost
-    {"step": 1, "lo{"step": 2}       a writer that was killed: what begins with the `first_key` of other rows
     \\0\\0\\0{"step": 2}               the hole that a crash has left: what is beside it
     """
-    key = json.dumps(first_key, ensure_ascii=False).encode() if first_key is not None else b"0"  # 0 is never a key
-    begun = re.compile(rb"\{\s{0,9}%b\s{0,9}:" % re.escape(key))
     values: list[Any] = []
     lost = False
     for part in re.split(rb"\0++|(?<=\})\s*+(?=\{)", line, maxsplit=MAX_SALVAGE):
-        value, is_torn = _whole_value(part, begun) if part.strip() else (None, False)
-        values += [value] if isinstance(value, dict | list) else []
-        lost |= is_torn
-    return values, lost
-
-
-def _whole_value(part: bytes, begun: re.Pattern[bytes]) -> tuple[Any, bool]:
-    """Return (the value that a text is, or that begins within it after a torn one, whether anything is lost)."""
-    for begin in (0, *(match.start() for match in islice(begun.finditer(part, 1), MAX_SALVAGE))):
         try:
-            return parse(part[begin:]), begin > 0
+            value = parse(part) if part.strip() else None
         except FormatError:
+            lost = True
             continue
-    return None, True
+        values += [value] if isinstance(value, dict | list) else []
+    return values, lost
 
 
 def decoded_text(data: bytes) -> str:

@@ -228,7 +228,6 @@ class JSONLines(StreamDecoder):
         self._read = read
         self._remark = remark
         self._lines = LineSplitter(keep_holes=True)
-        self._first_key: str | None = None
 
     def feed(self, data: bytes) -> list[Item]:
         items: list[Item] = []
@@ -249,16 +248,16 @@ class JSONLines(StreamDecoder):
         if not line.endswith((b"}", b"]")):
             return damage
         try:
-            values = whole_values(line, self._first_key)[0] if b"\0" in line else [parse(line)]
+            values = whole_values(line)[0] if b"\0" in line else [parse(line)]
         except FormatError:
             return damage
         self._lines.take()
-        return self._values(values) + damage
+        return (self._read(values) if values else []) + damage
 
     def _parse(self, offset: int, lines: list[bytes]) -> list[Item]:
         values: list[Any] = []
         damage: list[Item] = []
-        noted = index = 0
+        index = 0
         remaining = iter(lines)
         while True:
             before = len(values)
@@ -271,24 +270,12 @@ class JSONLines(StreamDecoder):
                 index += len(parsed) + 1
                 line = lines[index - 1]
                 if stripped := line.strip(_BLANK):
-                    self._note_first_key(values[noted:])
-                    noted = len(values)
                     salvaged, reason = self._salvage(stripped, line)
                     values += salvaged
                     if reason and not (reason == HOLE and self._lines.is_reported(offset)):
                         damage.append(Damage(offset, len(line) + 1, reason))
                 offset += len(line) + 1
-        return self._values(values) + damage
-
-    def _values(self, values: list[Any]) -> list[Item]:
-        self._note_first_key(values)
-        return self._read(values) if values else []
-
-    def _note_first_key(self, values: list[Any]) -> None:
-        """Remember the first key of the latest record."""
-        row = next((value for value in reversed(values) if value and isinstance(value, dict)), None)
-        if row is not None:
-            self._first_key = next(iter(row))
+        return (self._read(values) if values else []) + damage
 
     def _salvage(self, stripped: bytes, line: bytes) -> tuple[list[Any], str]:
         """Return (values that can be read of a line that is not plain JSON, reason if something is lost, else "").
@@ -299,5 +286,5 @@ class JSONLines(StreamDecoder):
                 return [parse_refused(line) if len(stripped) == len(line) else parse(stripped)], ""
             except FormatError as error:
                 reason = error.message
-        values, lost = whole_values(stripped, self._first_key)
+        values, lost = whole_values(stripped)
         return values, reason if lost or b"\0" in line else ""

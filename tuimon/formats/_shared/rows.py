@@ -8,7 +8,7 @@ A row is one call of a logger: {"step": 3, "loss": 0.5, "reward": {"mean": 0.1},
   1.0 is a fraction that happens to be whole, and not a step). A row without a step has the step of the previous row;
   in a log without any step it is the row's number among the rows with points, from 0. The key is not a metric, unless
   it is a tag of its own ("time/total_timesteps").
-  A step that begins again with each epoch is counted over all epochs (overall_steps). A row that only names an epoch
+  A step that begins again with each epoch is counted over all epochs (row_steps). A row that only names an epoch
   has the step of the row before it, if rows before it have two different steps; the epoch is a metric then.
 - The time is the first of TIME_KEYS that holds a time: seconds, ms, µs or ns since the epoch, ISO 8601, or a date such
   as 2026/11/25 or 25.11.2026 with a time of day. Without any of them it is one of CLOCK_KEYS whose first value in the

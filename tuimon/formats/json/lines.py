@@ -13,14 +13,19 @@ Trainers differ only in their keys; see _shared.rows for what they mean:
     own loggers    metrics.jsonl      {"metric": "loss", "value": 0.5, "step": 3}: also key, tag or name
     DETR, MAE      log.txt            {"epoch": 0, "train_loss": …}
     MMDetection 2  <time>.log.json    {"mode": "train", "epoch": 1, "iter": 50, "loss": …}: counted anew in each epoch,
-                                      see _shared.overall_steps (mmcv 1.7, runner/hooks/logger/text.py)
+                                      see _shared.row_steps (mmcv 1.7, runner/hooks/logger/text.py)
 
-Sources: the writers of these projects, and files that they wrote.
+metrics.jsonl of an offline session of ClearML has an array of events in each line; other types are plots and texts:
+
+    [{"timestamp": 1795224836077, "type": "training_stats_scalar", "iter": 0, "metric": "critic",
+      "variant": "score/mean", "value": 0.5, …}, …]
+
+Sources: the writers of these projects, and files that they wrote; clearml 2.1 (backend_interface/metrics).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -29,8 +34,9 @@ from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._shared.json import BOM, is_utf16, parse
 from tuimon.formats._shared.lines import JSONLines
+from tuimon.formats._shared.long_form import CLEARML
 from tuimon.formats._shared.row_reader import Names, RowReader
-from tuimon.formats._shared.row_steps import UNKNOWN_STEP, with_step
+from tuimon.formats._shared.row_steps import UNKNOWN_STEP, StepUnit, with_step
 from tuimon.formats._shared.rows import (
     LONG_TEXT,
     NUMBERS_BESIDE,
@@ -43,10 +49,10 @@ from tuimon.formats._shared.rows import (
     looks_like_metrics,
     staged,
 )
-from tuimon.formats._shared.step_unit import StepUnit
-from tuimon.formats.json import clearml
 from tuimon.model.points import Item
 
+_SCALAR = "training_stats_scalar"
+"""Type of ClearML's events that are points."""
 _ROWS_EXAMINED = 3
 _LINES_BY_NAME = (".jsonl", ".ndjson", ".jsonlines")
 _LINES_DESPITE_NAME = ("progress.json", "result.json")
@@ -66,7 +72,7 @@ class MetricLines(JSONLines):
     def __init__(self) -> None:
         super().__init__(self._points, lambda: "" if self._validated else self._reader.remark)
         self._reader = RowReader(Names(), lists=True, unit=StepUnit())
-        self._read_events = clearml.reader()
+        self._read_events = CLEARML.reader(_scalars)
         self._validated = False
         """Whether there are rows of MMDetection's validation, which have the step of the row before by right."""
 
@@ -163,6 +169,17 @@ def _parsed(line: bytes) -> Any:
         return None
 
 
+def _scalars(line: Any) -> Iterator[Any]:
+    """Return the points among the events of a line of ClearML."""
+    events = line if type(line) is list else [line]
+    return (event for event in events if type(event) is dict and event.get("type") == _SCALAR)
+
+
+def _has_events(name: str, head: bytes) -> bool:
+    first = head.lstrip().partition(b"\n")[0]
+    return first.startswith((b"[{", b"[ {")) and all(key in first for key in (b'"type"', b'"metric"', b'"variant"'))
+
+
 FORMAT = Format(
     id="jsonl",
     title="JSON lines",
@@ -173,3 +190,13 @@ FORMAT = Format(
     tail=tail,
     wants_name=lambda name: name.endswith(_LINES_BY_NAME + _OTHER_NAMES),
 )
+CLEARML_FORMAT = Format(
+    id="clearml",
+    title="ClearML offline metrics",
+    writers="ClearML 1.16 and 2.1, offline mode",
+    rank=30,
+    matches=_has_events,
+    decoder=lambda: JSONLines(CLEARML.reader(_scalars)),
+    wants_name=lambda name: name.endswith(".jsonl"),
+)
+FORMATS = (CLEARML_FORMAT,)

@@ -26,8 +26,8 @@ from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._shared.json import parse
 from tuimon.formats._shared.lines import LineDecoder
 from tuimon.formats._shared.row_reader import Names, RowReader
+from tuimon.formats._shared.row_steps import StepUnit
 from tuimon.formats._shared.rows import Row, trimmed
-from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.console import text as console
 from tuimon.model.points import Damage, Fact, Item, Topic
 

@@ -74,11 +74,10 @@ class MLflowDecoder(RunsDatabase):
             self.add_fact(run, Fact("config", {str(key): value for key, value in params}))
         self.begin_anew(database, [self._rows])
         for batch in self.batches(database, self._rows):
-            for run, points in self._points(batch):
-                self.add(run, points)
+            self._add_points(batch)
 
-    def _points(self, batch: list[tuple[Any, ...]]) -> list[tuple[str, Points]]:
-        """Return (run, points) for each run in a batch of rows."""
+    def _add_points(self, batch: list[tuple[Any, ...]]) -> None:
+        """Add the points of a batch of rows to those of their runs."""
         _, runs, keys, values, milliseconds, steps, is_nan = zip(*batch, strict=True)
         logged = np.array(values, np.float64)
         logged[np.array(is_nan, np.bool_)] = np.nan
@@ -86,22 +85,16 @@ class MLflowDecoder(RunsDatabase):
         logged[infinite] = np.copysign(np.inf, logged[infinite])
         times = np.array(milliseconds, np.float64) / 1e3
         times[times < EARLIEST] = np.nan
-        int_steps = np.array(steps, np.int64)
-        pairs = list(zip(runs, keys, strict=True))
-        order = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
-        pair = np.fromiter(map(order.__getitem__, pairs), np.intp, len(pairs))
-        owner, ids = np.zeros(len(order), np.intp), np.zeros(len(order), np.uint32)
-        owners: dict[str, int] = {}
-        for (run, key), number in order.items():
-            name = self._text(run)
-            owner[number] = owners.setdefault(name, len(owners))
-            ids[number] = self.metrics(name).id(self._text(key))
-        result = []
-        for run, number in owners.items():
-            rows = np.flatnonzero(owner[pair] == number) if len(owners) > 1 else slice(None)
-            names = self.metrics(run).names
-            result.append((run, Points(names, ids[pair[rows]], int_steps[rows], logged[rows], times[rows])))
-        return result
+        all_steps = np.array(steps, np.int64)
+        rows_of: dict[bytes | None, list[int]] = {}
+        for row, owner in enumerate(runs):
+            rows_of.setdefault(owner, []).append(row)
+        for owner, rows in rows_of.items():
+            run = self._text(owner)
+            names = self.metrics(run)
+            ids = {key: names.id(self._text(key)) for key in dict.fromkeys(keys[row] for row in rows)}
+            metric = np.array([ids[keys[row]] for row in rows], np.uint32)
+            self.add(run, Points(names.names, metric, all_steps[rows], logged[rows], times[rows]))
 
     def _text(self, value: bytes | None) -> str:
         return str(value) if value is None else value.decode(self._encoding, "replace")

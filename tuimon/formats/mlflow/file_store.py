@@ -26,6 +26,7 @@ name "", which the reader replaces. Source: mlflow/store/tracking/file_store.py,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from math import nan
 
@@ -113,13 +114,12 @@ def _scalar(value: str) -> str:
 
 
 class _RunFolder:
-    """The path functions of Format for the files below metrics/ or params/ of a run."""
+    """The path functions of Format for the files below metrics/, params/ or tags/ of a run. names: of the files that
+    are wanted, and what they are called; None: all."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, names: Mapping[str, str] | None = None) -> None:
         self._path = re.compile(rf"(.*/[0-9a-f]{{32}}/{folder})/(.+)", re.DOTALL)
-
-    def contains(self, path: str) -> bool:
-        return self._path.fullmatch(path) is not None
+        self._names = names
 
     def source(self, path: str) -> str:
         """Return the folder, or `path` itself if it is not in such a folder."""
@@ -128,21 +128,13 @@ class _RunFolder:
 
     def name(self, path: str) -> str | None:
         match = self._path.fullmatch(path)
-        return match[2] if match else None
-
-
-class _TagFolder(_RunFolder):
-    """The path functions of Format for the tags that are facts about the writer."""
+        return None if match is None else match[2] if self._names is None else self._names.get(match[2])
 
     def contains(self, path: str) -> bool:
-        return super().name(path) in TAGS
-
-    def name(self, path: str) -> str | None:
-        return TAGS.get(super().name(path) or "")
+        return self.name(path) is not None
 
 
-_METRICS, _PARAMETERS = _RunFolder("metrics"), _RunFolder("params")
-_TAGS = _TagFolder("tags")
+_METRICS, _PARAMETERS, _TAGS = _RunFolder("metrics"), _RunFolder("params"), _RunFolder("tags", TAGS)
 
 METRIC = Format(
     id="mlflow-file",

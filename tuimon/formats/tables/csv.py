@@ -19,15 +19,14 @@ Sources: the writers of these projects, and files that they wrote.
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import zip_longest
+import numpy as np
 
 from tuimon import lazy_re as re
 from tuimon.formats import Format
-from tuimon.formats._shared.cells import MISSING, read_cells, unquoted
+from tuimon.formats._shared.cells import MISSING, Mask, read_cells, unquoted
 from tuimon.formats._shared.json import BOM
 from tuimon.formats._shared.rows import LONG_TEXT, SAMPLE_KEYS
-from tuimon.formats.tables._decoder import TableDecoder, read_tail
+from tuimon.formats.tables._decoder import TableDecoder
 from tuimon.formats.tables._header import EPISODES, ROWS_DECIDING, Header, first_header, read_header
 from tuimon.vocabulary import classify
 
@@ -53,14 +52,19 @@ def matches(name: str, head: bytes) -> bool:
     lines = header.joined([line for line in whole[count:] if line.strip() and not line.startswith(b"#")])
     if header.names[:3] == EPISODES:
         return True
-    rows = _rows(header, lines[:_ROWS_EXAMINED])
-    if rows is None:
+    rows = [line if b'"' not in line else unquoted(line, header.separator) or b"" for line in lines[:_ROWS_EXAMINED]]
+    if max((len(cell) for row in rows for cell in row.split(header.separator)), default=0) > LONG_TEXT:
         return False
-    if not by_name:
-        if header.has_step and all(map(_LOG_NAME.fullmatch, header.names)):
-            return bool(rows) and _plain(rows[0])
-        return len(rows) >= _MIN_ROWS and all(map(_plain, rows)) and _has_metric(header)
-    return _holds_metrics(header, rows)
+    fitting = [row for row in rows if row.count(header.separator) + 1 == len(header.names)]
+    if rows and not fitting:
+        return False
+    numbers, texts = _kinds(header, fitting)
+    plain = np.asarray(numbers.any(axis=1) & ~texts.any(axis=1))
+    if by_name:
+        return _holds_metrics(header, fitting, np.asarray(numbers.any(axis=0)), np.asarray(texts.any(axis=0)))
+    if header.has_step and all(map(_LOG_NAME.fullmatch, header.names)):
+        return bool(plain[:1].any()) and fitting[0] == rows[0]
+    return len(fitting) >= _MIN_ROWS and bool(plain.all()) and _has_metric(header)
 
 
 def metric_names(head: bytes) -> frozenset[str]:
@@ -72,70 +76,24 @@ def metric_names(head: bytes) -> frozenset[str]:
     return frozenset(name for column, name in enumerate(header.names) if column not in others)
 
 
-def _rows(header: Header, lines: list[bytes]) -> list[list[bytes]] | None:
-    """Return the cells of the rows; None if most rows do not fit the header, or a cell is long text."""
-    rows: list[list[bytes]] = []
-    lines = _of_one_header(header, lines)
-    for line in lines:
-        row = unquoted(line, header.separator) if b'"' in line else line
-        cells = row.split(header.separator) if row is not None else []
-        if max(map(len, cells), default=0) > LONG_TEXT:
-            return None
-        if len(cells) == len(header.names):
-            rows.append([cell.strip() for cell in cells])
-    is_table = all(line.count(header.separator) + 1 == len(header.names) for line in lines[:2])
-    return rows if is_table or 2 * len(rows) >= len(lines) else None  # another writer may append other rows
+def _kinds(header: Header, rows: list[bytes]) -> tuple[Mask, Mask]:
+    """Return (which cells are numbers, which are text), as (rows, columns)."""
+    numbers = read_cells(rows, header.separator, len(header.names))[1]
+    cells = [[cell.strip() in MISSING for cell in row.split(header.separator)] for row in rows]
+    return numbers, ~numbers & ~np.array(cells, np.bool_).reshape(numbers.shape)
 
 
-def _of_one_header(header: Header, lines: list[bytes]) -> list[bytes]:
-    """Return the rows that belong to the header: a writer that gets a new column writes a longer header after the first
-    rows, or in the place of the first one, so that the first rows are too short."""
-    after = next((i for i, line in enumerate(lines) if i and _continues(header, line)), len(lines))
-    lines = lines[:after]
-    cells = [line.count(header.separator) + 1 for line in lines]
-    short = next((i for i, count in enumerate(cells) if count != cells[0]), 0)
-    longer = short and cells[0] < len(header.names) and cells[short] == len(header.names)
-    return lines[short:] if longer else lines
-
-
-def _continues(header: Header, line: bytes) -> bool:
-    """Return whether a line is a header with all columns of the first one."""
-    other = read_header(line)
-    return other is not None and set(header.names) <= set(other.names)
-
-
-def _plain(row: list[bytes]) -> bool:
-    """Return True if the cells of a row are numbers or missing."""
-    numbers, texts = _kinds([row])
-    return any(numbers) and not any(texts)
-
-
-def _kinds(rows: list[list[bytes]]) -> tuple[list[bool], list[bool]]:
-    """Return (columns that hold a number, columns that hold text), as one bool for each column."""
-    numbers, texts = [], []
-    for column in zip_longest(*rows):
-        cells = [cell for cell in column if cell not in MISSING]
-        present: list[bool] = read_cells(cells, b"\n", 1)[1].ravel().tolist() if cells else []
-        numbers.append(any(present))
-        texts.append(not all(present))
-    return numbers, texts
-
-
-def _holds_metrics(header: Header, rows: list[list[bytes]]) -> bool:
+def _holds_metrics(header: Header, rows: list[bytes], numbers: Mask, texts: Mask) -> bool:
+    """Return whether a table of any name is one of metrics. numbers, texts: columns that hold one."""
     if not rows:
         return header.has_step
-    numbers, texts = _kinds(rows)
     times = header.times if header.steps else ()  # an unnamed index beside the time makes it a log
-    texts = [text for i, text in enumerate(texts) if header.numeric[i] and i not in times]
+    others = [text for i, text in enumerate(texts.tolist()) if header.numeric[i] and i not in times]
+    has_numbers = int(numbers.sum()) >= max(2, sum(others))
     if header.has_step:
-        return any(numbers[column] for column in header.steps) and sum(numbers) >= max(2, sum(texts))
-    may_have_texts = (
-        header.may_begin_with_step()
-        and len(rows) >= ROWS_DECIDING
-        and header.rises_evenly([*map(header.separator.join, rows)])
-        and sum(numbers) >= max(2, sum(texts))
-    )
-    return _has_metric(header) and sum(numbers) > 1 and (may_have_texts or not any(texts))
+        return bool(numbers[list(header.steps)].any()) and has_numbers
+    rises = header.may_begin_with_step() and len(rows) >= ROWS_DECIDING and header.rises_evenly(rows)
+    return _has_metric(header) and int(numbers.sum()) > 1 and ((rises and has_numbers) or not any(others))
 
 
 def _has_metric(header: Header) -> bool:
@@ -149,7 +107,6 @@ FORMAT = Format(
     rank=20,
     matches=matches,
     decoder=TableDecoder,
-    tail=partial(read_tail, TableDecoder),
     metric_names=metric_names,
     is_rewritten=lambda before, now: metric_names(before) < metric_names(now),
     wants_name=lambda name: name.lower().endswith(_BY_NAME + _OTHER_NAMES),

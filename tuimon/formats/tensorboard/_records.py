@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from enum import Enum, auto
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,7 @@ _FIRST_WINDOW, _LAST_WINDOW = 8 << 10, 4 << 20
 _FEW = 32  # up to this many records a loop checks faster than numpy
 
 
+@lru_cache(maxsize=4096)
 def record_length(header: bytes) -> int:
     """Return the data length in the 12 bytes of `header`, or -1 if they are not a valid header."""
     length, checksum = _length_of(header)
@@ -94,8 +95,6 @@ class Frames:
     """Finds the records of one file: few by a loop, many with numpy."""
 
     def __init__(self) -> None:
-        self._lengths: dict[bytes, int] = {}
-        """Cache of `record_length` for valid headers."""
         self._window = 0
         """Bytes in which headers are searched for at once, doubled as long as every header follows a record."""
 
@@ -107,33 +106,28 @@ class Frames:
             if len(starts):
                 return starts, ends, Stop.LIMIT
         spans: list[tuple[int, int]] = []
-        stop = self._next(data, position)
+        stop = _next(data, position)
         while isinstance(stop, int) and len(spans) < min(limit, _ONE_BY_ONE):
             spans.append((position + HEADER, stop))
             position = stop + FOOTER
-            stop = self._next(data, position)
+            stop = _next(data, position)
         if len(spans) == _ONE_BY_ONE:
             self._window = _FIRST_WINDOW
         columns = np.array(spans, np.int64).reshape(-1, 2)
         return columns[:, 0], columns[:, 1], Stop.LIMIT if isinstance(stop, int) else stop
 
-    def _next(self, data: bytes, position: int) -> int | Stop:
-        """Return the end of the data of the record at `position`, or why there is none."""
-        start = position + HEADER
-        if start > len(data):
-            return Stop.END
-        header = data[position:start]
-        length = self._lengths.get(header)
-        if length is None:
-            length = record_length(header)
-            if length < 0:
-                return Stop.NO_HEADER
-            if len(self._lengths) >= 4096:
-                self._lengths.clear()
-            self._lengths[header] = length
-        if length > LARGE:
-            return Stop.LARGE
-        return start + length if start + length + FOOTER <= len(data) else Stop.END
+
+def _next(data: bytes, position: int) -> int | Stop:
+    """Return the end of the data of the record at `position`, or why there is none."""
+    start = position + HEADER
+    if start > len(data):
+        return Stop.END
+    length = record_length(data[position:start])
+    if length < 0:
+        return Stop.NO_HEADER
+    if length > LARGE:
+        return Stop.LARGE
+    return start + length if start + length + FOOTER <= len(data) else Stop.END
 
 
 def _chain(data: bytes, position: int, end: int) -> tuple[Offsets, Offsets, bool]:

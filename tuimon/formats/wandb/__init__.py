@@ -1,4 +1,4 @@
 """Weights & Biases: the `.wandb` file of a run.
 
-Format modules: `run_file`, `metadata`. Helper: `_history` (history rows to points).
+Format module: `run_file`. Helper: `_history` (history rows to points).
 """

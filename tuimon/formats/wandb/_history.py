@@ -11,8 +11,9 @@ field.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import chain, islice
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -31,15 +32,15 @@ _SPANNING = {str, list, dict}
 _FIRST = itemgetter(0)
 _KNOWN_HEADS = 1 << 16  # heads remembered: about twenty per metric, as a head includes the length of its item
 
-_AT_ONCE = 64
+_AT_ONCE = 256
 """Rows whose values are parsed together."""
 _WHOLE = 2.0**53  # limit up to which every whole number is exact as a float
 
 _Columns: TypeAlias = tuple[Ids, Steps, Floats, Floats]
 Waiting: TypeAlias = tuple[bytes, int, int]
 """An undecoded HistoryRecord, and the offset and length of its record."""
-Row: TypeAlias = tuple[list[int], list[float], int | None]
-"""Metric ids, values, and the step if the row has one."""
+Rows: TypeAlias = tuple[list[int], list[float], list[int], list[int | None]]
+"""Metric ids and values; the number of values of each row, and its step if it has one."""
 
 
 def item_path(item: Message) -> list[str]:
@@ -93,16 +94,10 @@ class HistoryRows:
         self._damage: list[Item] = []
         self._batches: list[_Columns] = []
         self._training_step = TrainingStep()
-        self._metric = array("I")
-        self._values = array("d")
-        self._counts = array("q")
-        self._steps = array("q")
-        self._has_step = array("b")
 
     def use_step_metric(self, name: str) -> None:
         """Use this metric as the step of the rows from here on. The metric "_step" keeps their numbers."""
         self._read_waiting()
-        self._flush_rows()
         self._training_step.metric = self._metric_id(name)
 
     def add(self, row: bytes, offset: int, length: int) -> None:
@@ -114,7 +109,6 @@ class HistoryRows:
     def add_stats(self, stats: dict[str, float], step: int, wall_time: float) -> None:
         """Add values by name that share a step of their own, which is not a training step."""
         self._read_waiting()
-        self._flush_rows()
         if stats:
             ids = np.array([self._metric_id(name) for name in stats], np.uint32)
             columns = np.full(len(ids), step), np.array(list(stats.values())), np.full(len(ids), wall_time)
@@ -122,13 +116,27 @@ class HistoryRows:
 
     def _read_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
-        if waiting and not self._add_together(waiting):
-            for row in waiting:
-                if not self._add_together([row]):
-                    self._add(*row)
+        if not waiting:
+            return
+        together = self._together(waiting)
+        parts = [together] if together else [self._together([row]) or self._alone(*row) for row in waiting]
+        columns = ([*chain.from_iterable(column)] for column in zip(*parts, strict=True))
+        all_ids, all_values, all_counts, all_steps = columns
+        ids, values, counts = np.array(all_ids, np.uint32), np.array(all_values, np.float64), np.array(all_counts)
+        if not len(ids):
+            return
+        row = np.repeat(np.arange(len(counts)), counts)
+        steps = np.array([step or 0 for step in all_steps])
+        if None in all_steps:
+            logged, known = _first_of(self._step_id, ids, values, row, len(counts))
+            whole = np.where(known & (np.abs(logged) < 2.0**63), logged, 0.0).astype(np.int64)
+            steps = np.where([step is not None for step in all_steps], steps, whole)
+        steps = self._training_step.of_rows(ids, values, row, steps)
+        wall_times = _first_of(self._time_id, ids, values, row, len(counts))[0]
+        self._batches.append((ids, steps[row], values, wall_times[row]))
 
-    def _add_together(self, rows: list[Waiting]) -> bool:
-        """Read rows by a single parser call; return False if one of them must be read by itself."""
+    def _together(self, rows: list[Waiting]) -> Rows | None:
+        """Read rows by a single parser call; return None if one of them must be read by itself."""
         ids: list[int] = []
         texts: list[bytes] = []
         counts: list[int] = []
@@ -142,35 +150,33 @@ class HistoryRows:
                 steps.append(step)
             values = parse(b"[%b]" % b",".join(texts))
         except FormatError:
-            return False
+            return None
         if len(values) != len(ids):
-            return False
-        if not set(map(type, values)) <= _NUMBERS:
-            if any(type(v) in _SPANNING and not _is_text(v, text) for v, text in zip(values, texts, strict=True)):
-                return False
-            owners = np.repeat(np.arange(len(rows)), counts).tolist()
-            ids, values, owners = self._only_numbers(ids, values, owners)
-            counts = np.bincount(owners, minlength=len(rows)).tolist()
-        self._metric.extend(ids)
-        self._values.extend(values)
-        self._counts.extend(counts)
-        self._steps.extend([step or 0 for step in steps])
-        self._has_step.extend([step is not None for step in steps])
-        return True
+            return None
+        if set(map(type, values)) <= _NUMBERS:
+            return ids, values, counts, steps
+        if any(type(v) in _SPANNING and not _is_text(v, text) for v, text in zip(values, texts, strict=True)):
+            return None
+        return *self._only_numbers(ids, values, counts), steps
 
-    def _add(self, row: bytes, offset: int, length: int) -> None:
-        """Read one row field by field."""
+    def _alone(self, row: bytes, offset: int, length: int) -> Rows:
+        """Read one row field by field; items whose value is not JSON are skipped."""
+        ids: list[int] = []
+        values: list[Any] = []
+        step: int | None = None
         try:
-            self._append(*self._read(row))
+            for field, wire, start, end in fields(row, 0, len(row)):
+                if wire == BYTES and field == 1:
+                    item = Message(row[start:end])
+                    with suppress(FormatError):
+                        values.append(item_value(item))
+                        ids.append(self._metric_id(".".join(item_path(item))))
+                elif wire == BYTES and field == 2:
+                    step = Message(row[start:end]).integer(1)
         except FormatError:
             self._damage.append(Damage(offset, length, "record not readable"))
-
-    def _append(self, ids: list[int], values: list[float], step: int | None) -> None:
-        self._metric.extend(ids)
-        self._values.extend(values)
-        self._counts.append(len(ids))
-        self._steps.append(step or 0)
-        self._has_step.append(step is not None)
+            return [], [], [], []
+        return *self._only_numbers(ids, values, [len(ids)]), [step]
 
     def _split(self, row: bytes) -> tuple[list[int], list[bytes], int | None]:
         """Split a row into metric ids, JSON texts and step. Raises FormatError if it must be read field by field."""
@@ -209,66 +215,36 @@ class HistoryRows:
                 self._heads[head] = metric
         return metric
 
-    def _read(self, row: bytes) -> Row:
-        """Read a row field by field; items whose value is not JSON are skipped."""
-        ids: list[int] = []
-        values: list[Any] = []
-        step: int | None = None
-        for field, wire, start, end in fields(row, 0, len(row)):
-            if wire != BYTES:
-                continue
-            if field == 1:
-                item = Message(row[start:end])
-                try:
-                    values.append(item_value(item))
-                except FormatError:
-                    continue
-                ids.append(self._metric_id(".".join(item_path(item))))
-            elif field == 2:
-                step = Message(row[start:end]).integer(1)
-        return *self._only_numbers(ids, values, [0] * len(ids))[:2], step
-
     def _only_numbers(
-        self, ids: list[int], values: list[Any], rows: list[int]
+        self, ids: list[int], values: list[Any], counts: list[int]
     ) -> tuple[list[int], list[float], list[int]]:
-        """Drop text, null and booleans, and replace nested objects by one metric for each number in them. rows: index
-        of the row of each value."""
-        kept: list[tuple[int, float, int]] = []
-        for metric, value, row in zip(ids, values, rows, strict=True):
-            if type(value) in _NUMBERS:
-                kept.append((metric, value, row))
-            elif type(value) is dict:
-                leaves = number_leaves(self.names[metric], value)
-                kept += [(self._metric_id(name), number, row) for name, number in leaves]
-        return [metric for metric, _, _ in kept], [value for _, value, _ in kept], [row for _, _, row in kept]
+        """Drop text, null and booleans, and replace nested objects by one metric for each number in them.
+
+        counts: number of values of each row.
+        """
+        kept: list[tuple[int, float]] = []
+        left: list[int] = []
+        entries = zip(ids, values, strict=True)
+        for count in counts:
+            before = len(kept)
+            for metric, value in islice(entries, count):
+                if type(value) in _NUMBERS:
+                    kept.append((metric, value))
+                elif type(value) is dict:
+                    leaves = number_leaves(self.names[metric], value)
+                    kept += [(self._metric_id(name), number) for name, number in leaves]
+            left.append(len(kept) - before)
+        return [metric for metric, _ in kept], [value for _, value in kept], left
 
     def take(self) -> list[Item]:
         """Return the rows so far as [Points] or [], followed by the damage among them."""
         self._read_waiting()
-        self._flush_rows()
         damage, self._damage = self._damage, []
         batches, self._batches = self._batches, []
         if not batches:
             return damage
         ids, steps, values, wall_times = (np.concatenate(column) for column in zip(*batches, strict=True))
         return [Points(self.names, ids, steps, values, wall_times), *damage]
-
-    def _flush_rows(self) -> None:
-        """Convert the rows that were appended one by one to a batch."""
-        if self._metric:
-            counts, steps = np.array(self._counts), np.array(self._steps)
-            ids, values = np.array(self._metric, np.uint32), np.array(self._values)
-            row = np.repeat(np.arange(len(counts)), counts)
-            has_step = np.array(self._has_step, np.bool_)
-            if not has_step.all():
-                logged, known = _first_of(self._step_id, ids, values, row, len(counts))
-                whole = np.where(known & (np.abs(logged) < 2.0**63), logged, 0.0).astype(np.int64)
-                steps = np.where(has_step, steps, whole)
-            steps = self._training_step.of_rows(ids, values, row, steps)
-            wall_times = _first_of(self._time_id, ids, values, row, len(counts))[0]
-            self._batches.append((ids, steps[row], values, wall_times[row]))
-        for column in (self._metric, self._values, self._counts, self._steps, self._has_step):
-            del column[:]
 
 
 class TrainingStep:

@@ -19,15 +19,12 @@ from tuimon.analysis.comparing import (
     distinct_names,
     first_name,
     flat,
-    has_fold,
     is_seed,
-    numbers_folds,
     seed_groups,
 )
 from tuimon.analysis.comparison_axis import ComparisonAxis, Place, comparison_axis
-from tuimon.analysis.comparison_rows import DECIDING, MetricRows, compare_rows, main_metric
+from tuimon.analysis.comparison_rows import MetricRows, compare_rows, main_metric
 from tuimon.analysis.first_line import first_line
-from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.run_states import failures_of
 from tuimon.analysis.setting_effects import SettingEffect, setting_effects
@@ -35,7 +32,6 @@ from tuimon.model.alerts import Alert
 from tuimon.panels._charts.overlay_lines import seed_group_key
 from tuimon.panels._metrics import MetricReading, reading_of
 from tuimon.panels._run_facts import comparable_facts, headlines_first, settings_of
-from tuimon.panels.lists.run_metrics import metric_of, split_statistic
 from tuimon.redact import redacted
 from tuimon.store import Run
 from tuimon.text import clean
@@ -57,8 +53,6 @@ class Comparison(Struct, frozen=True, eq=False):
     """What casts doubt on the results of each run, see `failures_of`; "" for a healthy run."""
     groups: tuple[tuple[int, ...], ...]
     """Positions of the runs of each row: those that differ only in their seed, or one run."""
-    part: str
-    """What the runs of a group differ in: "seed", or "fold" of a cross-validation."""
     is_by_name: bool
     """Whether no setting is the seed, so that the groups are those of the names."""
     differences: tuple[tuple[str, tuple[Any, ...]], ...]
@@ -147,9 +141,6 @@ def compare(
     labels = distinct_names([clean(run.name) for run in runs]) if is_brief else run_labels(runs)
     groups = _groups(runs)
     seeds = [name for run in runs for name, _ in flat(run.config) if is_seed(name)]
-    names = [run.name for group in groups if len(group) > 1 for run in [runs[i] for i in group]]
-    is_fold = bool(names) and (all(map(numbers_folds, seeds)) if seeds else all(map(has_fold, names)))
-    part = "fold" if is_fold else "seed"
     metrics = []
     for found in metrics_across(runs):
         if selected is not None and not any(name in selected for name in found):
@@ -173,7 +164,6 @@ def compare(
                 axis=axis,
                 in_steps=all(counts_alike(run, name) for run, name in zip(runs, found, strict=True) if name),
                 kind="best" if best and meaning.direction in ("up", "down") else "level",
-                part=part,
             )
         )
     return Comparison(
@@ -181,7 +171,6 @@ def compare(
         tuple(labels),
         failures,
         groups,
-        part,
         not seeds,
         differences,
         same,
@@ -190,19 +179,6 @@ def compare(
         axis,
         reaches,
     )
-
-
-def ahead(runs: Sequence[Run], metric: str = "", alerts: Iterable[Alert] = (), x: str = "step") -> str:
-    """Return the `first_line` about one metric of these runs, such as "reward"; "" if unknown.
-
-    metric: metric that the user has chosen, see `metric_of`; "" for the main one.
-    """
-    if metric:
-        name, _ = split_statistic(metric)
-        names = {reading.metric for run in runs if (reading := metric_of(run, name)) is not None}
-    else:
-        names = {name for run in runs for name in run.metrics if meaning_of(run, name).concept in DECIDING}
-    return compare(runs, names, alerts=alerts, x=x, is_brief=True).first_line
 
 
 def metrics_across(runs: Sequence[Run]) -> list[Names]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from tuimon.analysis.attempts import lost_work
 from tuimon.analysis.progress_inputs import progress_of
@@ -169,7 +169,6 @@ class RanksScreen(TableScreen[RanksTable]):
     """The ranks of the job that wrote the run that is shown."""
 
     WHERE = "ranks"
-    FOOTER: ClassVar = {"open": (3, "log"), "tab": (4, "quantity"), "view": (5, "layout"), "next": (6, "next unusual")}
     PROMPT = "rank"
     PLACEHOLDER = "number of a rank, or part of a node's name"
 

@@ -32,7 +32,7 @@ from math import isfinite
 from msgspec import Struct
 
 from tuimon import lazy_re as re
-from tuimon.formats._shared.step_unit import StepUnit
+from tuimon.formats._shared.row_steps import StepUnit
 from tuimon.formats.console.families._line import PROGRESS_BAR, Line, parse_timestamp
 from tuimon.formats.console.shapes.values import NUMBER, Pair, Quantity, number, numbers, pairs, printed_dict
 from tuimon.model.points import Fact, Item, PointsBuilder, Topic

@@ -1,23 +1,10 @@
-"""Settings without their secrets, and safe file names, for all exports."""
+"""File names that are valid on every file system."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any
 
 from tuimon import lazy_re as re
-from tuimon.redact import redacted
-
-# ---------------------------------------------------------------------- settings of a run
-
-
-def without_secrets(settings: Mapping[str, Any], show_secrets: bool = False) -> Mapping[str, Any]:
-    """Return the settings with secrets replaced by "[hidden]", or unchanged with `show_secrets`."""
-    return settings if show_secrets else redacted(settings)
-
-
-# ---------------------------------------------------------------------- file names
 
 _UNSAFE = re.compile(r"[^\w.@+=-]+")
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
