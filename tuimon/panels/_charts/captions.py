@@ -166,7 +166,7 @@ def labels_of(lines: Sequence[tuple[str, Meaning]]) -> list[str]:
     """Return a distinct label for each (metric, meaning); "" for a single line.
 
     The label of a line is the first of these that no other line shares: its split, its concept, its concept with its
-    facets, its full name; if one line needs that, all have it.
+    facets. If one line has none, all have their full names.
 
     The split names a line only beside its counterpart, the same quantity of the other split. A line of a part, beside
     one of another quantity, is not named by its concept alone.
@@ -177,16 +177,14 @@ def labels_of(lines: Sequence[tuple[str, Meaning]]) -> list[str]:
     candidates = [_candidates(line, lines, several) for line in lines]
     counts = [Counter(column) for column in zip(*candidates, strict=True)]
     labels = [
-        next((label for label, count in zip(own, counts, strict=True) if label and count[label] == 1), own[-1])
+        next((label for label, count in zip(own, counts, strict=True) if label and count[label] == 1), "")
         for own in candidates
     ]
-    names = [name for name, _ in lines]
-    is_named = any(label == name for label, name in zip(labels, names, strict=True))
-    return names if is_named or len(set(labels)) < len(labels) else labels
+    return labels if all(labels) and len(set(labels)) == len(lines) else [name for name, _ in lines]
 
 
 def _candidates(line: _Line, lines: Sequence[_Line], several: bool) -> tuple[str, ...]:
-    name, meaning = line
+    _, meaning = line
     others = [other for other in lines if other[1].split != meaning.split]
     pairs = [(line, other) if meaning.split == "train" else (other, line) for other in others]
     paired = not others or any(is_counterpart(train, own) for train, own in pairs)
@@ -198,7 +196,7 @@ def _candidates(line: _Line, lines: Sequence[_Line], several: bool) -> tuple[str
     validation = " val" if meaning.split == "val" and "val" not in meaning.label else ""
     facets = " ".join(meaning.facets[key] for key in _LABEL_FACETS if key in meaning.facets)
     with_facets = (f"{meaning.label} {facets}" if several else facets) + validation if facets else ""
-    return split, label, label and label + validation, with_facets, name
+    return split, label, label and label + validation, with_facets
 
 
 # ---------------------------------------------------------------------- note
