@@ -82,6 +82,6 @@ def test_a_short_sentence_has_no_evidence() -> None:
 def test_factors_are_written_without_an_exponent() -> None:
     ratios = (-1.0, 0.25, 0.999, 1.4, 9.417, 99.96, 999.6, 6923.0, 1.23e8)
     words = ["", " (-75 %)", " (-0.1 %)", " (+40 %)", " (9.42 times)", " (100 times)", " (1,000 times)",
-             " (6,920 times)", " (1.23e+08 times)"]  # fmt: skip
+             " (6,923 times)", " (1.23e+08 times)"]  # fmt: skip
     assert [format_factor(ratio, 1.0) for ratio in ratios] == words
     assert format_factor(1.0, 0.0) == format_factor(1.0, -1.0) == ""

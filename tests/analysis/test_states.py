@@ -87,7 +87,6 @@ UNREAD = NO_POINT | {"unread": "run.log: no metric in it", "last_change": LAST}
         ({"total": None, "epoch": 2.0, "total_epochs": 3.0}, 2 * HOUR, "ended", "silent"),
         # what became of the log
         ({"deleted": True}, 5, "ended", "deleted"),
-        ({"truncated": LAST}, 5, "unknown", "truncated"),
         ({"input_ended": True}, 5, "ended", "input"),
         ({"input_ended": True, "step": 999}, 5, "finished", "total"),
         ({"input_ended": True} | CRASHED, 5, "crashed", "logged"),

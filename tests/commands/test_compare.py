@@ -156,18 +156,19 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
     assert [row["not_healthy"] for row in rows] == [[], [], ["grpo_s2"]]
     lines = list(as_text(comparison, LONG_AFTER, 100))
     start = lines.index("reward, higher is better, up to step 59")
-    dapo = ["dapo", "(3", "seeds)", "1", "3", "0.7300", "0.0153", "0.0265", "0.7000", "0.7500"]
+    dapo = ["dapo", "(3", "runs)", "1", "3", "0.7300", "0.0153", "0.0265", "0.7000", "0.7500"]
     assert lines[start + 1].split()[:6] == ["run", "rank", "n", "mean", "level", "SE"]
     assert lines[start + 2].split()[: len(dapo)] == dapo
     shown = ["".join(text for text, _ in row).split() for row in screen_rows(comparison, 0, Symbols.BRAILLE, 200)]
     assert dapo in [row[: len(dapo)] for row in shown]
-    others = [run for run in snapshot.runs if run.name != "grpo_s2"]
+    html, others = as_html(comparison, LONG_AFTER), [run for run in snapshot.runs if run.name != "grpo_s2"]
+    assert "<td>not healthy: grpo_s2</td>" in html
     assert ">remark<" not in as_html(compare(others, {"reward"}), LONG_AFTER), "no empty column"
     arguments = ["compare", str(tmp_path / "runs"), "--metric", "reward", "-o"]
     assert main([*arguments, str(tmp_path / "t.csv")]) == 0
     written = list(csv.DictReader((tmp_path / "t.csv").read_text().splitlines()))
     assert [float(row["mean"]) for row in written] == [row["level"] for row in rows], "every digit"
-    assert [(row["name"], row["method"], row["n"]) for row in written[2:]] == [("grpo (3 seeds)", "grpo", "3")]
+    assert [(row["name"], row["method"], row["n"]) for row in written[2:]] == [("grpo (3 runs)", "grpo", "3")]
     assert main([*arguments, str(tmp_path / "t.tex")]) == 0
     latex = (tmp_path / "t.tex").read_text().splitlines()
     assert any(line.startswith(r"a\_b\&c") and "& $0.6100$ & $0.00577$ & $0.0100$ &" in line for line in latex)
@@ -193,7 +194,7 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
     different = [str(run.path) for run in snapshot.runs if run.name in ("dapo_s0", "grpo_s0")]
     assert len(different) == 2
     assert main(["compare", *different, "--best"]) == 0
-    assert capsys.readouterr().out.startswith("No run is ahead in best reward: dapo_s0 0.9500, grpo_s0 0.7500, ")
+    assert capsys.readouterr().out.startswith("No run is ahead in best reward: dapo_s0 0.9500, grpo_s0 0.7500")
 
 
 def test_a_value_is_reached_on_the_axis_that_was_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

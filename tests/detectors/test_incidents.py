@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tuimon.analysis.windows import median_of_nine, usual
 from tuimon.detectors._incidents import Incidents, Score
-from tuimon.detectors._scores import Best, Creep, Half, Limit, Spike, Start, Usual
+from tuimon.detectors._scores import Best, Creep, Limit, Spike, Start, Usual
 from tuimon.model.points import Floats
 
 SCORES: tuple[Score, ...] = (
@@ -20,7 +20,6 @@ SCORES: tuple[Score, ...] = (
     Start(raise_after=2, ratio=1.5, skip=5),
     Start(raise_after=2, falls=True, ratio=0.7),
     Usual(ratio=1.2, deviations=1.0, sudden=1.1),
-    Half(ratio=1.2),
     Best(raise_after=3, falls=True, falls_by=0.3, early=1.0, skip=3),
     Creep(part=0.02),
 )

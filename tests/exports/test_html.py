@@ -316,7 +316,7 @@ def test_charts_of_several_runs_merge_those_that_differ_only_in_their_seed() -> 
     in_report = report(runs, NOW)
     compared = compare(runs.runs, alerts=runs.alerts)
     for document in (in_report[: in_report.index('id="run-1"')], comparison(compared, NOW)):
-        assert "run2 with 1 other seed" in compared.first_line
+        assert "run2 with 1 other run" in compared.first_line
         assert f"<strong>{compared.first_line}</strong>" in document, "a report begins with it, too"
         assert "mean level" in document
         labels = re.findall(r'<path class="curve series-\d" data-label="([^"]+)"', document)

@@ -73,16 +73,6 @@ def test_spans_of_structured_logs_name_the_slow_rank_and_its_node() -> None:
     assert report.stragglers[0].since == 20
 
 
-def test_accusation_of_another_detector_is_reported_with_its_line() -> None:
-    warning = "STRAGGLER DETECTION WARNING: Some GPUs have worse relative performance. Affected ranks: "
-    text = _rows(np.ones(8)) + f"\n{warning}{{StragglerId(rank=3, node='node1')}}\n"
-    report = _report(_evidence({"job.log": text}))
-    [problem] = report.problems
-    assert problem.rule == "straggler"
-    assert problem.message.startswith("rank 3 is called slow by the job's own detector: STRAGGLER DETECTION WARNING")
-    assert problem.message.endswith("(job.log:641)")
-
-
 def test_own_time_is_what_was_computed_even_if_the_time_of_the_data_comes_first() -> None:
     line = '{"step": 3, "rank": 1, "data_time": 0.01, "compute_time": 0.31, "comm_time": 0.2}'
     assert lines.own_time_of(line) == 0.31

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from support.event_points import event, records, scalar, version
 
-from tuimon.analysis.attempts import attempts_of, file_at, lost_at_restarts
+from tuimon.analysis.attempts import attempts_of, lost_at_restarts
 from tuimon.exports.summary_text import as_text
 from tuimon.model.ranks import JobRanks
-from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.monitor.local import LocalMonitor, open_run
-from tuimon.panels import ChartOptions, metric_panel
 
 
 def _lines(rank: int, steps: range, seed: int) -> str:
@@ -101,9 +99,6 @@ def test_each_attempt_is_listed_with_its_steps_and_its_end(tmp_path: Path) -> No
     ]
     assert [attempt.resumed_from for attempt in attempts] == [None, 200, 400]
     assert ["JOB 1001" in attempts[0].end, "JOB 1002" in attempts[1].end, attempts[2].end] == [True, True, ""]
-    curve = run.curve("reward")
-    names = [file_at(run, "reward", curve, step) for step in (0, 1, 200, 201, 300, 400, 401, 600)]
-    assert [name[6:10] for name in names] == ["", "1001", "1001", "1002", "1002", "1002", "1003", "1003"]
     text = [line.split() for line in as_text(open_run(tmp_path), 0.0)]
     assert ["slurm-1003.out", "401", "600", "400"] in text
     assert ["3", "attempts", "first", "step", "last", "step", "resumed", "from", "superseded", "steps", "end"] in text
@@ -114,24 +109,6 @@ def test_a_training_with_one_file_has_no_list_of_attempts(tmp_path: Path) -> Non
     (run,) = open_run(tmp_path).runs
     assert run.curve("reward").superseded == 5
     assert attempts_of(run) == ()
-    assert file_at(run, "reward", run.curve("reward"), 60) == ""
-
-
-def test_the_table_of_a_chart_names_the_file_of_the_point_at_the_cursor(tmp_path: Path) -> None:
-    _write(tmp_path, True)
-    (run,) = open_run(tmp_path).runs
-
-    def source(cursor: int | None) -> str:
-        options = ChartOptions(cursor=cursor, fullscreen=True)
-        view = metric_panel("reward").view(run, Size(120, 30), 0.0, Symbols.BRAILLE, options)
-        assert isinstance(view, ChartView)
-        return "".join(text for text, _ in view.table[1]).split("  ")[-1].strip()
-
-    assert [source(cursor) for cursor in (None, 200, 300)] == [
-        "slurm-1001.out (3 files)",
-        "slurm-1001.out",
-        "slurm-1002.out",
-    ]
 
 
 def test_the_files_of_a_rotated_log_are_one_attempt(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tuimon.model.severity import PROBLEM_WORDS, severity
 from tuimon.reader import log_text
 from tuimon.reader.log_text import LogLine, LogText
 
@@ -210,3 +211,25 @@ def test_rows_of_roll_have_the_step_of_the_line_before(tmp_path: Path) -> None:
         begin = text.index(head, text.index(f"step {step} start"))
         assert log.offset_of(step) == begin
         assert log.step_of(begin) == step
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ERROR a", "CRITICAL a", "FATAL: a", "Traceback (most recent call last):", "ValueError: a", "MyException(",
+        "KeyboardInterrupt", "CUDA out of memory", "Segmentation fault", "(core dumped)", "got SIGKILL", "got SIGTERM",
+        "operation timeout", "WARN a", "WARNING a", "UserWarning: a", "Exception: a", "ncclRemoteError: a",
+        "terminate called after", "slurmstepd: error: a", "srun: error: a", "worker died", "E1125 10:01:02.123456 7 a",
+        "W1125 10:01:02.123456 7 a.py:1] a", "Gradient overflow.  Skipping step", "OVERFLOW! Rank 0 Skipping step.",
+        "wandb: Network error (ConnectionError), entering retry loop.", "429 Client Error: Too Many Requests for url",
+    ],
+)  # fmt: skip
+def test_every_problem_has_a_word_by_which_it_is_searched(line: str) -> None:
+    assert severity(line)
+    assert re.search(PROBLEM_WORDS, line)
+
+
+@pytest.mark.parametrize("line", ["W9925 10:01:02.123456 7 a.py:1] a", "E2125 10:01:02.123456 7 a.py:1] a"])
+def test_a_letter_and_a_number_that_is_no_month_and_day_are_not_a_level(line: str) -> None:
+    assert not severity(line)
+    assert not re.search(PROBLEM_WORDS, line)

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given as examples
 from hypothesis import settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 from support.live import Live, fresh, held
 from support.samples import Sample, some
 
@@ -22,7 +21,7 @@ from tuimon.model.points import Points
 from tuimon.reader import Collector, follow
 from tuimon.reader.events import preview
 from tuimon.store import Run, Store
-from tuimon.store.preview import MAX_HISTORY, append_preview, preview_series
+from tuimon.store.preview import preview_series, previewed
 from tuimon.testing.given import Given, given
 
 HEAD = 4096
@@ -163,40 +162,6 @@ def preview_of(steps: list[int]) -> Preview:
     return Preview(Columns(0, ids, counts, np.array(steps), values, values + 1e9), ("loss",))
 
 
-def test_the_line_has_a_gap_between_history_and_preview() -> None:
-    (series,) = preview_series(preview_of([90, 91, 92]), "")
-    (history,) = preview_series(preview_of(list(range(40))), "")
-    alone = append_preview(None, history, None).joined
-    both = append_preview(alone, series, None)
-    assert both.joined.columns.steps[: both.joined.length].tolist() == [*range(40), 90, 91, 92]
-    assert both.joined.restarts.tolist() == [both.joined.gap] == [40]
-
-
-def test_the_preview_wins_where_it_overlaps_the_history() -> None:
-    (series,) = preview_series(preview_of([30, 31, 90]), "")
-    (history,) = preview_series(preview_of(list(range(40))), "")
-    both = append_preview(append_preview(None, history, None).joined, series, None)
-    assert both.joined.columns.steps[: both.joined.length].tolist() == [*range(30), 30, 31, 90]
-    assert both.joined.restarts.tolist() == []
-    assert both.joined.gap == -1
-
-
-def test_the_copied_part_of_the_history_is_bounded() -> None:
-    (series,) = preview_series(preview_of([2 * MAX_HISTORY, 2 * MAX_HISTORY + 1]), "")
-    (history,) = preview_series(preview_of(list(range(2 * MAX_HISTORY))), "")  # it has been read up to the preview
-    whole = append_preview(None, history, None).joined
-    short = replace(whole, length=MAX_HISTORY // 2)
-    first = append_preview(short, series, None)
-    both = append_preview(whole, series, first)
-    assert (first.joined.length, first.joined.gap) == (MAX_HISTORY // 2 + 2, MAX_HISTORY // 2)
-    assert (both.joined.length, both.joined.gap) == (
-        MAX_HISTORY + 2,
-        MAX_HISTORY,
-    )  # the points between are omitted, so there is a gap
-    assert both.joined.columns.steps[MAX_HISTORY : MAX_HISTORY + 2].tolist() == [2 * MAX_HISTORY, 2 * MAX_HISTORY + 1]
-    assert append_preview(whole, series, both) is both
-
-
 def test_a_preview_with_decreasing_steps_shows_the_last_attempt() -> None:
     steps = np.array([70, 80, 90, 60, 70])
     event = preview(0, [Points(["loss"], np.zeros(5, np.uint32), steps, np.zeros(5), np.zeros(5))])
@@ -209,4 +174,4 @@ def test_a_preview_may_have_only_nan() -> None:
     event = preview_of([5, 6])
     event.columns.values[:] = math.nan
     (series,) = preview_series(event, "")
-    assert np.isnan(append_preview(None, series, None).joined.columns.values[:2]).all()
+    assert np.isnan(previewed(series, None).columns.values[:2]).all()

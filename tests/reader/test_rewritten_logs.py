@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import tempfile
 import time
 from pathlib import Path
@@ -119,7 +118,7 @@ def test_a_disturbed_log_is_read_as_by_a_fresh_start(name: str, moves: list[str]
                 assert [point for point in points if point[0] >= expected[key][0][0]] == expected[key]
 
 
-def test_a_truncation_is_announced_and_the_run_waits_for_points(tmp_path: Path) -> None:
+def test_a_run_whose_log_was_truncated_waits_for_points(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_text("".join(json.dumps({"step": step, "reward": 0.1, "kl": 0.01}) + "\n" for step in range(1, 16)))
     monitor = LocalMonitor([tmp_path])
@@ -127,22 +126,12 @@ def test_a_truncation_is_announced_and_the_run_waits_for_points(tmp_path: Path) 
     path.write_text("")
     monitor.update()
     snapshot = monitor.snapshot()
-    (notice,) = snapshot.notices
-    assert re.fullmatch(
-        r"metrics\.jsonl was truncated at \d\d:\d\d:\d\d; its 30 points are kept up to the first new step",
-        notice.message,
-    )
-    assert notice.level == "warning"
     (run,) = snapshot.runs
-    progress = progress_of(run, time.time())
-    assert (progress.claim.reason, len(run.curve("reward"))) == ("truncated", 15)
-    assert "truncated" in progress.evidence
+    assert len(run.curve("reward")) == 15
     with path.open("a") as file:
         file.write(json.dumps({"step": 1, "reward": 0.5, "kl": 0.02}) + "\n")
     monitor.update()
-    snapshot = monitor.snapshot()
-    assert len(snapshot.notices) == 1, "a truncation is announced once"
-    assert progress_of(snapshot.runs[0], time.time()).state == "running"
+    assert progress_of(monitor.snapshot().runs[0], time.time()).state == "running"
 
 
 def test_a_log_that_is_deleted_and_written_anew_says_which_metrics_are_older(tmp_path: Path) -> None:
@@ -158,9 +147,6 @@ def test_a_log_that_is_deleted_and_written_anew_says_which_metrics_are_older(tmp
     path.write_text(rows(range(1, 2), reward=0.7, kl=0.03))
     monitor.update()
     (run,) = monitor.snapshot().runs
-    (notice,) = monitor.snapshot().notices
-    assert "was deleted at" in notice.message
-    assert "truncated" not in notice.message
     assert run.last_step == progress_of(run, time.time()).step == 1
     notes = {}
     for metric in ("loss", "reward"):
@@ -175,26 +161,3 @@ def test_a_log_that_is_deleted_and_written_anew_says_which_metrics_are_older(tmp
     (run,) = monitor.snapshot().runs
     assert not run.is_left_behind("loss")
     assert run.last_step == 2
-
-
-def test_a_deletion_is_announced_when_the_log_is_created_again(tmp_path: Path) -> None:
-    path = tmp_path / "metrics.jsonl"
-
-    def write(count: int, reward: float) -> None:
-        rows = [json.dumps({"step": step, "reward": reward, "kl": 0.01}) + "\n" for step in range(1, count)]
-        path.write_text("".join(rows))
-
-    write(16, 0.1)
-    monitor = LocalMonitor([tmp_path])
-    monitor.update()
-    path.unlink()
-    monitor.update()
-    assert monitor.snapshot().notices == ()
-    write(6, 0.7)
-    monitor.update()
-    (notice,) = monitor.snapshot().notices
-    times = r"deleted at \d\d:\d\d:\d\d and created again at \d\d:\d\d:\d\d"
-    assert re.fullmatch(rf"metrics\.jsonl was {times}; its 30 points are kept up to the first new step", notice.message)
-    write(16, 0.1)
-    monitor.update()
-    assert len([notice for notice in monitor.snapshot().notices if "deleted" in notice.message]) == 1

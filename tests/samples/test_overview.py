@@ -129,7 +129,7 @@ def test_advice_names_the_directory_of_the_settings_and_the_options_of_trainers(
 @pytest.mark.parametrize(
     ("parts", "rewards", "expected"),
     [
-        ({"right": [0, 1, 0, 1], "format": [1, 1, 1, 1]}, [1, 2, 1, 2], {"right": "r 1.00", "format": "in 4 of 4"}),
+        ({"right": [0, 1, 0, 1], "format": [1, 1, 1, 1]}, [1, 2, 1, 2], {"right": "r 1.00", "format": "1 ± 0 SD"}),
         ({"right": [0, 1, 0, 1], "length": [3, 3, 2, 2]}, [0, 1, 0, 1], {"right": "r 1.00", "length": "r 0.00"}),
         ({"right": [0, 1, 0, 1]}, [0, 1, 0, 1], {}),
     ],

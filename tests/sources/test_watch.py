@@ -259,13 +259,6 @@ def test_network_mounts_are_not_watched(tmp_path: Path, monkeypatch: pytest.Monk
         assert (watcher.mode, watcher.detail) == ("events", "events; the rest every 2 s (nfs4)")
 
 
-def test_without_watchdog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "watchdog.observers", None)
-    with Watcher() as watcher:
-        watcher.set_directories([str(tmp_path)])
-        assert (watcher.mode, watcher.detail) == ("poll", "poll every 1 s (watchdog is not installed)")
-
-
 @pytest.mark.parametrize(
     ("code", "text"),
     [(errno.ENOSPC, "inotify watch limit reached"), (errno.EMFILE, "inotify instance limit reached")],

@@ -94,6 +94,11 @@ off_policy/mean_staleness                 staleness                   neutral   
 rollout/staleness                         staleness                   neutral   -      1          1
 rollouts/dropped                          rollouts.dropped            neutral   -      1          1
 rollout/carried_over                      rollouts.dropped            neutral   -      1          1
+scheduler/query_filter_count              rollouts.dropped            neutral   -      count      1
+rollout/discarded_groups_frac             rollouts.dropped_frac       down      -      frac       1
+vllm/num_requests_waiting_max             rollouts.queue              neutral   -      count      1
+version_stats/sample_staleness_theta_avg  staleness                  neutral   -      1          1
+timeperf/update_weights                   time.phase                  -        -      s          1
 map@20                                    quality                     up        -      1          1
 eval/ndcg@100                             quality                     up        val    1          1
 recall_at_k                               quality                     up        -      1          1

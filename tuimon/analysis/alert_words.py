@@ -75,10 +75,8 @@ def format_factor(value: float, usual: float) -> str:
     if not usual > 0 or value < 0:
         return ""
     ratio = value / usual
-    if ratio >= 1e7:
-        return f" ({ratio:.3g} times)"
     if ratio >= 2:
-        return f" ({float(f'{ratio:.3g}'):,.0f} times)" if ratio >= 100 else f" ({ratio:.3g} times)"
+        return f" ({ratio:,.0f} times)" if 100 <= ratio < 1e7 else f" ({ratio:.3g} times)"
     change = 100 * (ratio - 1)
     return f" ({change:+.0f} %)" if abs(change) >= 9.5 else f" ({change:+.2g} %)"
 

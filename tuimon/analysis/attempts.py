@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 import numpy as np
@@ -80,7 +80,7 @@ def resumed_from(run: Run, first: int) -> int | None:
     for step in reversed(logged):
         if step <= first and (kept is None or kept <= step):
             return step
-    if kept is None or row == curve.gap or row not in curve.restarts or curve.steps[row] != first:
+    if kept is None or row not in curve.restarts or curve.steps[row] != first:
         return None
     if kept == first - 1:
         return kept
@@ -157,25 +157,19 @@ class LostWork(Struct, frozen=True):
         return ", ".join(parts)
 
 
-@cached_per_run
 def superseded_steps(run: Run) -> int:
     """Return the number of logged steps that later attempts supersede, of the metric with the most points.
 
     A step that two attempts logged before the one that is drawn counts twice.
     """
-    curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
-    if curve is None or (hidden := curve.superseded_curve) is None:
-        return curve.superseded if curve is not None else 0
-    begins = np.append(True, np.diff(hidden.steps) != 0)
-    begins[hidden.restarts] = True
-    return int(np.count_nonzero(begins))
+    return sum(work.superseded for work in lost_at_restarts(run))
 
 
 def lost_work(run: Run, has_died: bool) -> LostWork | None:
     """Return the work lost at the end of a run that has died, or else at the last restart; None without either."""
     cause = run.ranks.root_cause if run.ranks is not None else None
     if not has_died or (cause is not None and cause.resolved):  # the job went on after the end that a log names
-        return _lost_at_last_restart(run)
+        return next(reversed(lost_at_restarts(run)), None)
     curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
     if curve is None or curve.ordinal or not len(curve):
         return None
@@ -190,24 +184,11 @@ def lost_at_restarts(run: Run) -> tuple[LostWork, ...]:
 
     An attempt of which nothing is drawn, because a later one began at its first step or before it, has none.
     """
-    return tuple(_losses(run, slice(None)))
-
-
-@cached_per_run
-def _lost_at_last_restart(run: Run) -> LostWork | None:
-    """Return the last of `lost_at_restarts`, alone: the header shows it whenever points have arrived."""
-    return next(_losses(run, slice(-1, None)), None)
-
-
-def _losses(run: Run, selected: slice) -> Iterator[LostWork]:
-    """Yield the work lost at the selected restarts."""
     curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
-    if curve is None or curve.ordinal:
-        return
-    restarts = curve.restarts[curve.restarts != curve.gap].tolist()[selected]
-    if restarts:
-        superseded = curve.superseded_points()
-        yield from (_lost_at(run, curve, row, superseded) for row in restarts)
+    if curve is None or curve.ordinal or not len(curve.restarts):
+        return ()
+    superseded = curve.superseded_points()
+    return tuple(_lost_at(run, curve, row, superseded) for row in curve.restarts.tolist())
 
 
 def _lost_at(run: Run, curve: Curve, row: int, superseded: SupersededPoints) -> LostWork:
@@ -242,16 +223,3 @@ def _checkpoint_before(run: Run, step: int) -> tuple[int | None, float]:
     if last is None:
         return None, math.nan
     return last.step, math.nan if last.wall_time is None else last.wall_time
-
-
-def file_at(run: Run, metric: str, curve: Curve, step: int) -> str:
-    """Return the name of the file that has the point of a curve at a step, or the last one before it.
-
-    "" if one file has all points, if several sources or parallel writers have them, or without such a point.
-    """
-    sample = None if curve.ordinal or len(curve.sources) > 1 else curve.sample_at(step)
-    if sample is None:
-        return ""
-    # Where files overlap in step, the curve takes the later one from its first step on.
-    names = [os.path.basename(view.info.path) for view, part in run.files(metric) if part.first_step <= sample.step]
-    return names[-1] if names else ""

@@ -98,7 +98,7 @@ def change(values: Floats, whole: bool = False) -> LevelChange | None:
         before = float(known[:count].mean())
     else:
         errors, before = math.sqrt(2) * error, float(known[-2 * count : -count].mean())
-    most = math.sqrt(2) * float(most_noise(known[None], caution=1.0)[0])
+    most = math.sqrt(2) * most_noise(known, caution=1.0)
     moved = float(known[-count:].mean()) - before
     by_bends = chance_of(moved / most if most else math.inf, len(known) - 2)
     if errors and not chance_of(moved / errors, freedom) < by_bends:

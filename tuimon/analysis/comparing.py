@@ -14,18 +14,17 @@ from tuimon.sources.layout import is_generic, is_session
 from tuimon.vocabulary import classify, merge_key
 
 _DEPTH = 6
-FOLD_KEYS = frozenset({"fold", "fold_id", "fold_idx", "fold_index", "fold_number", "cv_fold", "val_fold"})
-"""Last parts of the names of settings that number the parts of a cross-validation."""
-SEED_KEYS = FOLD_KEYS | {
-    *("seed", "random_seed", "global_seed", "manual_seed", "rng_seed", "data_seed", "train_seed", "trial_seed"),
-    *("split_seed", "replicate", "replicate_id"),
-}
+SEED_KEYS = frozenset(
+    {
+        *("seed", "random_seed", "global_seed", "manual_seed", "rng_seed", "data_seed", "train_seed", "trial_seed"),
+        *("split_seed", "replicate", "replicate_id"),
+        *("fold", "fold_id", "fold_idx", "fold_index", "fold_number", "cv_fold", "val_fold"),
+    }
+)
 """Last parts of the names of settings that seed a random number generator, or number a repetition or a fold."""
 _OUTPUTS = frozenset({"run_name", "output_dir", "exp_name", "experiment_name", "logging_dir"})
 """Last parts of the names of settings that differ between all runs and explain nothing."""
-_SEED_OF_NAME = re.compile(
-    r"(?:^|(?<=[-_./ ]))(?:seed|sd|s|replicate|rep|(?P<fold>fold))[-_=]?\d+(?=$|[-_./ ])", re.IGNORECASE
-)
+_SEED_OF_NAME = re.compile(r"(?:^|(?<=[-_./ ]))(?:seed|sd|s|replicate|rep|fold)[-_=]?\d+(?=$|[-_./ ])", re.IGNORECASE)
 _NUMBER_AT_END = re.compile(r"(?:^|[-_. ])\d+$")
 """Number of a directory among others of one name."""
 _HOST = re.compile(r"^[\w.@-]+:(?=.*/)")
@@ -195,19 +194,9 @@ def is_seed(key: str) -> bool:
     return _last_part(key) in SEED_KEYS
 
 
-def numbers_folds(key: str) -> bool:
-    """Return whether a setting numbers the parts of a cross-validation, by the last part of its name."""
-    return _last_part(key) in FOLD_KEYS
-
-
 def seedless_name(name: str) -> str:
     """Return the name without its seed; the name itself if nothing else is left."""
     return re.sub(r"[-_. ]+(?=/|$)|^[-_. ]+|(?<=/)/+", "", without_seed(name)).strip("/") or name
-
-
-def has_fold(name: str) -> bool:
-    """Return whether the number of a fold is a part of a run's name: fold_3/version_0."""
-    return any(match["fold"] for match in _SEED_OF_NAME.finditer(name))
 
 
 def without_seed(text: str) -> str:

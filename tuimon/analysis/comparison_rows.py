@@ -1,6 +1,6 @@
 """compare_rows(): a metric of several runs as rows, one for each run or group of runs that differ only in their seed.
 
-    Row(name="lr3e-6 (3 seeds)", runs=(0, 1, 2), level=0.7471, error=0.0102, place=199, rank=1, …)
+    Row(name="lr3e-6 (3 runs)", runs=(0, 1, 2), level=0.7471, error=0.0102, place=199, rank=1, …)
 
 All levels are taken up to one position, the last one that all runs have reached (`common_end`), and each row is
 compared with the first: a single run by the difference of the curves, several runs by Student's t-test of their levels.
@@ -42,7 +42,7 @@ class Row(Struct, frozen=True):
     """A run, or runs that differ only in their seed."""
 
     name: str
-    """Cleaned name, with the number of seeds if there are several: "lr3e-6 (3 seeds)"."""
+    """Cleaned name, with the number of runs if there are several: "lr3e-6 (3 runs)"."""
     runs: tuple[int, ...]
     """Positions of the runs that the level is the mean of."""
     not_healthy: tuple[int, ...]
@@ -154,12 +154,11 @@ def compare_rows(
     axis: ComparisonAxis = STEPS,
     in_steps: bool = True,
     kind: Literal["level", "best"] = "level",
-    part: str = "seed",
 ) -> MetricRows:
     """Compare a metric of several runs.
 
     curves: at least one point each; None for a run without the metric. groups: positions of the runs of each row.
-    failures: what casts doubt on each run (`failures_of`). part: what the runs of a group differ in.
+    failures: what casts doubt on each run (`failures_of`).
     """
     scales = axis.scales or (None,) * len(curves)
     places = tuple(
@@ -180,7 +179,7 @@ def compare_rows(
         *(end, axis.name, in_steps, kind),
     )
     rows = [
-        _row(metric, members, labels, failures, part)
+        _row(metric, members, labels, failures)
         for group in groups
         if (members := tuple(run for run in group if levels[run] is not None))
     ]
@@ -280,9 +279,7 @@ def _difference(metric: MetricRows, cut: Sequence[Floats | None], own: Row, othe
     return apart if apart.is_known else replace(UNKNOWN, value=own.level - other.level)
 
 
-def _row(
-    metric: MetricRows, members: tuple[int, ...], labels: Sequence[str], failures: Sequence[str], part: str
-) -> Row:
+def _row(metric: MetricRows, members: tuple[int, ...], labels: Sequence[str], failures: Sequence[str]) -> Row:
     """Return the row of runs with the metric. Those that ended early have no result, unless all of them did."""
     full = tuple(run for run in members if not metric.ended_early(run) and math.isfinite(metric.result_of(run)))
     runs = full or members[:1]
@@ -297,7 +294,7 @@ def _row(
     tops = [top for run in runs if (top := metric.bests[run]) is not None]
     sign = 1.0 if metric.meaning.direction == "down" else -1.0
     return Row(
-        _name([labels[run] for run in members], part),
+        _name([labels[run] for run in members]),
         runs,
         tuple(run for run in runs if failures and failures[run]),
         tuple(run for run in members if run not in runs),
@@ -311,11 +308,11 @@ def _row(
     )
 
 
-def _name(labels: Sequence[str], part: str) -> str:
-    """Return "lr3e-6 (3 seeds)", or "run4 with 2 other seeds" if the names have more in them than seeds."""
+def _name(labels: Sequence[str]) -> str:
+    """Return "lr3e-6 (3 runs)", or "run4 with 2 other runs" if the names have more in them than seeds."""
     if len(labels) == 1:
         return clean(labels[0])
     common = {seedless_name(label) for label in labels}
     if len(common) == 1:
-        return f"{clean(common.pop())} ({len(labels)} {part}s)"
-    return f"{clean(labels[0])} with {len(labels) - 1} other {part}{'s' * (len(labels) > 2)}"
+        return f"{clean(common.pop())} ({len(labels)} runs)"
+    return f"{clean(labels[0])} with {len(labels) - 1} other run{'s' * (len(labels) > 2)}"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tuimon import lazy_re as re
+from tuimon.analysis.comparing import flat
 
 _TOTAL_KEYS = (
     "total_training_steps",
@@ -27,8 +28,6 @@ _OTHER_LIMIT = re.compile(
 )
 _EPOCH_KEYS = ("num_train_epochs", "total_epochs")
 """Settings that contain the number of epochs of trainers that log their end even if they stop early."""
-_DEPTH = 4
-"""Levels of sections below the settings that are searched."""
 
 
 def configured_steps(config: Mapping[str, Any]) -> int | None:
@@ -42,29 +41,18 @@ def configured_epochs(config: Mapping[str, Any]) -> float:
 
 
 def _first_number(config: Mapping[str, Any], keys: Iterable[str]) -> float | None:
-    """Return the first positive number among the settings with these keys, in the order of the keys."""
+    """Return the first positive number among the settings with these keys, in the order of the keys.
+
+    "a/b/key" and "a.b.key" are that key, too. Of several settings with a key the upper ones come first.
+    """
+    settings = [(name.replace("/", ".").split("."), number(value)) for name, value in flat(config)]
+    settings.sort(key=lambda setting: len(setting[0]))
     for key in keys:
-        numbers = map(number, _settings(config, key, _DEPTH))
-        if positive := next((value for value in numbers if value >= 1 and math.isfinite(value)), None):
-            return positive
+        for (*sections, last), value in settings:
+            is_other = key in _AMBIGUOUS_TOTAL_KEYS and any(map(_OTHER_LIMIT.search, sections))
+            if last == key and value >= 1 and math.isfinite(value) and not is_other:
+                return value
     return None
-
-
-def _settings(config: Mapping[str, Any], key: str, depth: int) -> Iterator[Any]:
-    """Yield the values of a key at any level, the upper ones first; "a/b/key" and "a.b.key" are that key, too."""
-    for name, value in config.items():
-        *sections, last = name.replace(".", "/").split("/")
-        if last == key and not _is_other_limit(key, sections):
-            yield value
-    if depth:
-        for name, value in config.items():
-            if isinstance(value, Mapping) and not _is_other_limit(key, [name]):
-                yield from _settings(value, key, depth - 1)
-
-
-def _is_other_limit(key: str, sections: Iterable[str]) -> bool:
-    """Return whether a setting limits an environment or a rollout, by the names of its sections."""
-    return key in _AMBIGUOUS_TOTAL_KEYS and any(map(_OTHER_LIMIT.search, sections))
 
 
 def number(value: Any) -> float:

@@ -44,16 +44,8 @@ def pearson(x: Floats, y: Floats) -> float:
     """Return the linear correlation; NaN for fewer than three pairs, and if all values of x or of y are equal."""
     if len(x) < _LEAST or x.min() == x.max() or y.min() == y.max():
         return math.nan
-    x, y = _centred(x), _centred(y)
-    return min(max(float(x @ y) / math.sqrt(float(x @ x) * float(y @ y)), -1.0), 1.0)
-
-
-def _centred(values: Floats) -> Floats:
-    """Return the deviations from the mean in units of the largest magnitude, so that no square overflows."""
-    values = values / np.abs(values).max()
-    values = values - values.mean()
-    scaled: Floats = values / np.abs(values).max()
-    return scaled
+    with np.errstate(under="ignore"):  # scaled, so that no square overflows
+        return float(np.corrcoef(x / np.abs(x).max(), y / np.abs(y).max())[0, 1])
 
 
 def spearman(x: Floats, y: Floats) -> float:

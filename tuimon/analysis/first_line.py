@@ -30,7 +30,7 @@ def first_line(metric: MetricRows | None) -> str:
         said = f"No run is ahead in {what}: {first.name} {own}, {second.name} {other}{at}, {doubt}"
     else:
         said = f"{first.name} is ahead of {second.name}: {what} {own} against {other}{at}"
-    return f"{said}; one run each" if is_alone else said
+    return f"{said}; one run each" if is_alone and second.behind.is_known else said
 
 
 def _doubt(metric: MetricRows, first: Row, second: Row, is_alone: bool) -> str:

@@ -3,7 +3,7 @@
     Level(value=0.7471, error=0.0102, count=20)
 
 Noise is what deviates from a trend, and each point shares the part rho of it with the one before; `mean_error` makes
-the standard error (SE) of a mean from it, here and for the usual level of detectors (windows.py). rho is corrected for
+the standard error (SE) of a mean from it. rho is corrected for
 the deviations being smaller than the noise, and raised by 1.5 of its standard errors where a difference is judged, so
 that a drift that looks like one is seldom called one. The SE of a level comes from the last two thirds of the points.
 The trend of a single curve is a parabola. It is at most what second differences allow (`most_noise`).
@@ -44,8 +44,6 @@ _PARABOLA = 2
 """Degree of the trend of a single curve."""
 _WANDERING = 5.4
 """Deviation of noise with a rho of 0.95, relative to that of its second differences if it had none."""
-_FAR = 3 * 1.4826
-"""Median deviations that are three standard deviations of normal noise."""
 _MEAN_TO_DEVIATION = 1.2533
 """Standard deviation of normal noise, relative to its mean deviation."""
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
@@ -160,64 +158,36 @@ def mean_error(points: Floats, count: int, degree: int = 0) -> tuple[float, int]
 
     NaN and 0 for too few points. degree: that of the polynomial that is their trend.
     """
-    if len(points) < _FEWEST_LATE + degree:
+    number = len(points)
+    if number < _FEWEST_LATE + degree:
         return math.nan, 0
-    errors, independent = mean_errors(points[None], count, degree, _CAUTION)
-    most = float(most_noise(points[None])[0])
-    if errors[0] > most:
-        return most, len(points) // 2
-    return float(errors[0]), max(round(float(independent[0])), _LEAST_FREEDOM) if errors[0] else len(points)
-
-
-def mean_errors(rows: Floats, count: int, degree: int, caution: float = 0.0) -> tuple[Floats, Floats]:
-    """Return for each row the standard error of the mean of `count` of its points, and how many are independent.
-
-    caution: standard errors by which rho is raised.
-    """
-    number = rows.shape[1]
-    scale = np.abs(rows).max(axis=1)  # so that no square overflows
-    points = rows / np.where(scale > 0, scale, 1.0)[:, None]
+    scale = float(np.abs(points).max()) or 1.0  # so that no square overflows
     trend = _trend(number, degree)
-    rest = points - (points @ trend) @ trend.T
+    rest = points / scale - trend @ (points / scale @ trend)
     rest[np.abs(rest) < _ROUNDING] = 0.0
-    squares = np.square(rest).sum(axis=1)
-    shared = (rest[:, 1:] * rest[:, :-1]).sum(axis=1) / np.where(squares > 0, squares, 1.0)
+    squares = float(np.square(rest).sum())
+    shared = float((rest[1:] * rest[:-1]).sum()) / (squares or 1.0)
     # what fitted deviations share is smaller on average by ((degree + 1) (1 + rho) + 2 rho) / number
     room = 1 - (degree + 3) / number
-    shared = (shared + (degree + 1) / number) / room if room > 0 else np.ones_like(shared)
-    shared = shared + caution * np.sqrt(np.maximum(1 - np.minimum(shared, 1.0) ** 2, 0.0) / number)
-    shared = np.clip(shared, 0.0, _MOST_SHARED)
+    shared = (shared + (degree + 1) / number) / room if room > 0 else 1.0
+    shared += _CAUTION * math.sqrt(max(1 - min(shared, 1.0) ** 2, 0.0) / number)
+    shared = min(max(shared, 0.0), _MOST_SHARED)
     of_all = _variance_of_mean(number, shared)
-    lost = np.minimum((degree + 1) * of_all, 0.95)  # part of the noise that the trend takes away
-    errors = np.sqrt(squares / number / (1 - lost) * _variance_of_mean(count, shared))
-    return errors * scale, 1 / of_all
+    lost = min((degree + 1) * of_all, 0.95)  # part of the noise that the trend takes away
+    error = math.sqrt(squares / number / (1 - lost) * _variance_of_mean(count, shared)) * scale
+    if error > (most := most_noise(points)):
+        return most, number // 2
+    return error, max(round(1 / of_all), _LEAST_FREEDOM) if error else number
 
 
-def without_bursts(rows: Floats) -> Floats:
-    """Return rows in which what is far from the median counts only as far as three deviations."""
-    middle = row_medians(rows)
-    far = _FAR * row_medians(np.abs(rows - middle))
-    clipped: Floats = np.clip(rows, middle - far, middle + far)
-    return clipped
-
-
-def row_medians(rows: Floats) -> Floats:
-    """Return the median of each row as (n, 1). Equals np.median without its import of numpy.ma (8 ms at the start)."""
-    half = rows.shape[1] // 2
-    ordered = np.partition(rows, (max(half - 1, 0), half), axis=1)
-    middle: Floats = ordered[:, half, None]
-    return middle if rows.shape[1] % 2 else (ordered[:, half - 1, None] + middle) / 2
-
-
-def most_noise(rows: Floats, caution: float = 1.3) -> Floats:
-    """Return for each row the most that the deviation of its noise can be, by its second differences.
+def most_noise(points: Floats, caution: float = 1.3) -> float:
+    """Return the most that the deviation of the noise of points can be, by their second differences.
 
     Those of noise with a rho of 0.95 are a fifth of what they are without; a smooth curve that bends has less noise
     than what deviates from its trend. caution: factor.
     """
-    bends = np.abs(np.diff(rows, 2, axis=1)).mean(axis=1)
-    most: Floats = caution * _WANDERING * _MEAN_TO_DEVIATION / math.sqrt(6) * bends
-    return most
+    bends = float(np.abs(np.diff(points, 2)).mean())
+    return caution * _WANDERING * _MEAN_TO_DEVIATION / math.sqrt(6) * bends
 
 
 @lru_cache(maxsize=64)
@@ -227,7 +197,7 @@ def _trend(number: int, degree: int) -> Floats:
     return columns
 
 
-def _variance_of_mean(count: int, shared: Floats) -> Floats:
+def _variance_of_mean(count: int, shared: float) -> float:
     """Return the variance of the mean of correlated points, as a part of the variance of one."""
     loss = 2 * shared * (1 - shared**count) / (count * (1 - shared) ** 2)
     return ((1 + shared) / (1 - shared) - loss) / count

@@ -89,14 +89,6 @@ def is_deleted(run: Run) -> bool:
     return "gone" in states and set(states) <= {"gone", "superseded"}
 
 
-def truncated_at(run: Run) -> float:
-    """Return when the last file with points was truncated, if all such files are empty now; else NaN."""
-    statuses = [view.status for view in run.streams if view.point_count]
-    if not statuses or any(status is None or status.size or status.state != "waiting" for status in statuses):
-        return math.nan
-    return max(status.modified for status in statuses if status is not None)
-
-
 def run_is_copied(run: Run) -> bool:
     """Return whether all files with points were written at once, and hold more than the first rows of a training."""
     if run.busiest_metric is not None and len(run.curve(run.busiest_metric)) < _LEAST_COPIED:
@@ -125,7 +117,7 @@ def unread_parts(run: Run) -> str:
 
     "" if there are none.
     """
-    main = max(run.streams, key=lambda view: view.point_count, default=None)
+    main = _main_log(run)
     text = main.status.unread if main is not None and main.status is not None else ""
     return f"{text} of {clean(main.info.source)}" if text and main is not None else ""
 
@@ -133,10 +125,12 @@ def unread_parts(run: Run) -> str:
 def reading_remark(run: Run) -> str:
     """Return what the reader notes about the log with the most points, as "12 rows without a step take the step of the
     row before"; "" for nothing. It is cleaned."""
-    main = max(run.streams, key=lambda view: view.point_count, default=None)
-    if main is None or not main.point_count or main.status is None or main.status.state != "current":
-        return ""
-    return main.status.message
+    status = main.status if (main := _main_log(run)) is not None else None
+    return status.message if status is not None and status.state == "current" else ""
+
+
+def _main_log(run: Run) -> StreamView | None:
+    return max((view for view in run.streams if view.point_count), key=lambda view: view.point_count, default=None)
 
 
 def unread_whole(run: Run) -> bool:

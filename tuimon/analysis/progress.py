@@ -19,7 +19,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from tuimon.analysis.pace import Pace
-from tuimon.analysis.words import duration, silence, time_of_day
+from tuimon.analysis.words import duration, silence
 
 _TOLERATED = 4.0
 """Usual gaps without a point that are tolerated."""
@@ -98,8 +98,6 @@ class ProgressInputs(Struct, frozen=True):
     """Time at which a file was last seen to grow; NaN if the files were only seen as they are."""
     deleted: bool = False
     """Whether all files with its points were deleted."""
-    truncated: float = math.nan
-    """Time at which the last file with points was truncated, if all of them are empty now."""
     unread: str = ""
     """First reason why the files, which are not empty, give no point; "" if they are empty or unfinished."""
     unread_whole: bool = False
@@ -289,12 +287,6 @@ STATES: tuple[tuple[str, str, Callable[[_Moment], bool], Callable[[_Moment], str
     ("finished", "logged", lambda m: m.says("finished"), lambda m: m.known.logged_evidence or "its log says so"),
     ("ended", "logged", lambda m: m.says("pruned"), lambda m: m.known.logged_evidence or "its log says so"),
     ("ended", "deleted", lambda m: m.known.deleted, lambda m: "its log was deleted"),
-    (
-        "unknown",
-        "truncated",
-        lambda m: math.isfinite(m.known.truncated),
-        lambda m: f"its log was truncated at {time_of_day(m.known.truncated)}, the points read before are kept",
-    ),
     ("ended", "input", lambda m: m.known.input_ended and not m.is_complete, lambda m: "the input has ended"),
     ("unknown", "no point", lambda m: not m.known.points, lambda m: "no point yet"),
     ("finished", "total", lambda m: m.is_complete, lambda m: f"{_position(m.known)} reached"),

@@ -14,7 +14,6 @@ from tuimon.analysis.log_files import (
     growth_seen,
     is_deleted,
     run_is_copied,
-    truncated_at,
     unread_reason,
     unread_whole,
     writer_of,
@@ -120,7 +119,6 @@ def progress_inputs(run: Run) -> ProgressInputs:
         logged_cause=str(state.value.get("cause") or "") if state else "",
         input_ended=run.latest_fact(Topic.INPUT) is not None,
         deleted=is_deleted(run),
-        truncated=truncated_at(run),
         unread=unread_reason(run),
         unread_whole=unread_whole(run),
     )

@@ -83,6 +83,10 @@ class Term(Struct, frozen=True):
     value: str
     negated: bool = False
 
+    def sought(self) -> Term:
+        """Return the term without its negation, as a search for a part of a value."""
+        return Term(self.key, ":", self.value)
+
 
 class RunFilter(Struct, frozen=True):
     """A parsed filter."""
@@ -122,21 +126,15 @@ def unknown(wanted: RunFilter, runs: Sequence[FilterTarget], metrics: Iterable[s
     is reported only if there are none.
     """
     for term in (term for terms in wanted.alternatives for term in terms):
-        is_state = (term.key == "state" and term.sign not in _ORDER) or (not term.key and term.value in STATES)
-        if is_state and not any(_compares(state, term) for state in STATES):
-            return _no("state", term.value, STATES, f"known: {', '.join(sorted(_NAMED_STATES))}")
-        if not term.key or is_state:
-            if listed or any(_holds(Term(term.key, ":", term.value), run) for run in runs):
-                continue
-            if is_state:
-                states = {str(_values("state", run)[0]) for run in runs}
-                return f"No run is {clean(term.value)}; the states are {', '.join(sorted(states))}"
+        if term.key and term.key not in FIELDS:
+            if not any(_values(term.key, run) for run in runs):
+                settings = (name for run in runs[:_SAMPLE] for name, _ in flat(run.config))
+                known = dict.fromkeys((*FIELDS, *metrics, *settings))
+                return _no("setting or metric", term.key, known, f"fields: {' '.join(FIELDS)}")
+        elif term.key in ("", "state") and not (listed or any(_holds(term.sought(), run) for run in runs)):
             names = [str(name) for run in runs[:_SAMPLE] for name in _values("name", run)]
-            return _no("name, path or state", term.value, (*STATES, *names), f"states: {' '.join(_NAMED_STATES)}")
-        if term.key not in FIELDS and not any(_values(term.key, run) for run in runs):
-            settings = (name for run in runs[:_SAMPLE] for name, _ in flat(run.config))
-            known = dict.fromkeys((*FIELDS, *metrics, *settings))
-            return _no("setting or metric", term.key, known, f"fields: {' '.join(FIELDS)}")
+            near = (word for word in (*STATES, *names) if word != term.value)
+            return _no("name, path or state", term.value, near, f"states: {' '.join(_NAMED_STATES)}")
     return ""
 
 

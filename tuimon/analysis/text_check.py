@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+
+from tuimon.analysis.correlation import pearson
 from tuimon.draw.numbers import format_fraction, format_value
 from tuimon.samples.library import Entry, flag_shares
-from tuimon.samples.selection import groups_of, mean_and_std, rewards_of
+from tuimon.samples.selection import finite, groups_of, mean_and_std, rewards_of
 from tuimon.store import Run
 from tuimon.text import clean
 from tuimon.vocabulary import meanings
 
-_SATURATED = 0.9
-"""Share of the texts from which on an equal value of a part of the reward is named instead of its mean."""
 _EQUAL = 1e-3
 """Relative difference (absolute below 1) up to which two means are equal."""
 
@@ -74,38 +74,29 @@ def shares_sentence(entries: Sequence[Entry]) -> str:
         parts.append(f"{flat} of {len(groups)} groups without variance")
     if identical := sum(group.identical > 0 for group in groups):
         parts.append(f"{identical} of {len(groups)} groups with identical texts")
+    if not known:
+        parts.append("truncation is not logged")
     return ", ".join(parts)
 
 
 def parts_sentence(entries: Sequence[Entry]) -> str:
-    """Return how the parts of the reward vary and follow it: "correct 0.62 ± 0.49 SD, r 0.98; format 1 in 63 of 64".
+    """Return how the parts of the reward vary and follow it: "correct 0.62 ± 0.49 SD, r 0.98; format 1 ± 0 SD".
 
-    A part is described by its most frequent value if nine in ten texts have it, else by its mean and its correlation
-    with the reward. "" with fewer than two parts.
+    Each by its mean, deviation and correlation with the reward. "" with fewer than two parts.
     """
-    rewards = {id(entry): entry.reward for entry in entries if entry.reward is not None and math.isfinite(entry.reward)}
     parts: dict[str, list[tuple[float, float]]] = {}
     for entry in entries:
-        if id(entry) in rewards:
+        if (reward := finite(entry)) is not None:
             for name, value in entry.components:
                 if math.isfinite(value):
-                    parts.setdefault(name, []).append((value, rewards[id(entry)]))
+                    parts.setdefault(name, []).append((value, reward))
     found = [f"{clean(name, 40)} {_part(points)}" for name, points in parts.items() if len(points) > 1]
     return "; ".join(found) if len(found) > 1 else ""
 
 
 def _part(points: Sequence[tuple[float, float]]) -> str:
-    values, rewards = zip(*points, strict=True)
-    value, count = Counter(values).most_common(1)[0]
-    if count >= _SATURATED * len(values):
-        return f"{format_value(value)} in {count} of {len(values)}"
-    mean, deviation = mean_and_std(values)
-    mean_reward, deviation_reward = mean_and_std(rewards)
-    shared = math.fsum((a - mean) * (b - mean_reward) for a, b in points) / len(points)
-    r = f", r {shared / (deviation * deviation_reward):.2f}" if deviation * deviation_reward > 0 else ""
+    values, rewards = np.array(points, np.float64).T
+    mean, deviation = mean_and_std(values.tolist())
+    shared = pearson(values, rewards)
+    r = f", r {shared:.2f}" if math.isfinite(shared) else ""
     return f"{format_value(mean)} ± {format_value(deviation)} SD{r}"
-
-
-def truncation_sentence(entries: Sequence[Entry]) -> str:
-    """Return that no text says whether it was truncated; "" if any does."""
-    return "" if any(entry.truncated is not None for entry in entries) else "truncation is not logged"

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tuimon.analysis.level import mean_errors, most_noise, row_medians, without_bursts
 from tuimon.model.points import Floats
 
 BLOCK = 16
@@ -18,8 +17,6 @@ BLOCK = 16
 BLOCKS = 8
 """Blocks from which the usual level is computed."""
 _FEWEST_BLOCKS, _FEWEST_OF_NOISE = 2, 3
-_LINE = 1
-"""Degree of the trend that is no noise: a steady rise does not count, but slow waves do."""
 NINE = 9
 
 
@@ -39,13 +36,10 @@ class Usual(NamedTuple):
     level: Floats
     """Median of the medians of the eight whole blocks of 16 before the block of the row (at least two near the start).
     It covers the points from 1 to 143 before, so a burst of four blocks does not move it."""
-    spread: Floats
-    """Highest of these medians relative to the lowest; infinity if that is not above 0 or there are less than four."""
     latest: Floats
     """The last of these medians."""
     noise: Floats
-    """Standard error of the mean of a block, by the noise of the points of these blocks (level.py); NaN with less than
-    three."""
+    """Deviation of these medians from a line: slow waves are noise, a steady rise is not; NaN with less than four."""
 
 
 def usual(values: Floats, begin: int) -> Usual:
@@ -54,34 +48,25 @@ def usual(values: Floats, begin: int) -> Usual:
         return Usual(*(np.empty(0) for _ in Usual._fields))
     first, last = begin // BLOCK, (len(values) - 1) // BLOCK
     lead = max(0, first - BLOCKS)
-    middles = row_medians(values[lead * BLOCK : last * BLOCK].reshape(-1, BLOCK))[:, 0]
+    blocks = np.partition(values[lead * BLOCK : last * BLOCK].reshape(-1, BLOCK), (BLOCK // 2 - 1, BLOCK // 2), axis=1)
+    middles = blocks[:, BLOCK // 2 - 1 : BLOCK // 2 + 1].mean(axis=1)
     known = np.concatenate((np.full(BLOCKS, np.nan), middles))
     windows = np.lib.stride_tricks.sliding_window_view(known, BLOCKS)[first - lead :]
     count = (~np.isnan(windows)).sum(axis=1)
     level = np.where(count >= _FEWEST_BLOCKS, _known_median(windows), np.nan)
-    lowest, highest = np.fmin.reduce(windows, axis=1), np.fmax.reduce(windows, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = np.where((lowest > 0) & (count >= BLOCKS // 2), highest / lowest, np.inf)
-    noise = _noise(values, first, last)
+    noise = _noise(windows)
     rows = np.arange(begin, len(values)) // BLOCK - first
-    return Usual(level[rows], spread[rows], windows[rows, -1], noise[rows])
+    return Usual(level[rows], windows[rows, -1], noise[rows])
 
 
-def _noise(values: Floats, first: int, last: int) -> Floats:
-    """Return the noise at the blocks `first` … `last`, from the points of the eight blocks before each."""
-    parts = [values[None, : block * BLOCK] for block in range(first, min(last + 1, BLOCKS))]
-    if last >= BLOCKS:
-        begin = max(first - BLOCKS, 0) * BLOCK
-        windows = np.lib.stride_tricks.sliding_window_view(values[begin : last * BLOCK], BLOCKS * BLOCK)
-        parts.append(windows[::BLOCK])
-    return np.concatenate([_error_of_block(rows) for rows in parts])
-
-
-def _error_of_block(rows: Floats) -> Floats:
-    if rows.shape[1] < _FEWEST_OF_NOISE * BLOCK:
-        return np.full(len(rows), np.nan)
-    clipped = without_bursts(rows)  # they are no noise
-    return np.minimum(mean_errors(clipped, BLOCK, _LINE)[0], most_noise(clipped))
+def _noise(windows: Floats) -> Floats:
+    """Return the deviation of the medians of each row from a line, by their differences; NaN with less than four."""
+    jumps = np.diff(windows, axis=1)
+    known = ~np.isnan(jumps)
+    count = np.maximum(known.sum(axis=1), 1)
+    rest = np.where(known, jumps - (np.where(known, jumps, 0.0).sum(axis=1) / count)[:, None], 0.0)
+    noise = np.sqrt(np.square(rest).sum(axis=1) / (2 * np.maximum(count - 1, 1)))
+    return np.where(count >= _FEWEST_OF_NOISE, noise, np.nan)
 
 
 def _known_median(rows: Floats) -> Floats:

@@ -6,7 +6,6 @@ at the limit. An incident begins above 1 and ends below one half; meanwhile both
 Limit    the limit is a number
 Start    a multiple of the level at the start
 Usual    a multiple of the level of the last 144 points
-Half     a multiple of the level at half of the points so far
 Best     the part of the gain since the start that is lost
 Spike    a single value far from the nine before it
 Creep    growth all along a window
@@ -141,29 +140,12 @@ class Usual(Relative, frozen=True, kw_only=True, tag="usual"):
     sudden: float = 0.0
 
     def baseline(self, values: Floats, begin: int) -> Pair:
-        level, _, latest, noise = usual(values, begin)
+        level, latest, noise = usual(values, begin)
         level[: max(0, self.skip - begin)] = np.nan
         floor = max(self.floor, self.of_start * float(values[:NINE].max(initial=0.0)))
         bound = level + np.maximum((self.ratio - 1) * np.abs(level), self.deviations * noise)
         bound[(level == 0) & (floor <= 0)] = np.nan
         return level, np.maximum(np.maximum(bound, floor), self.sudden * latest)
-
-
-class Half(Relative, frozen=True, kw_only=True, tag="half"):
-    """Limit: `ratio` times the usual level at half of the points so far, and at least `floor`.
-
-    The level has to be steady there, no block twice as high as another: growth from 0 is none.
-    """
-
-    ratio: float = 10.0
-    floor: float = -math.inf
-
-    def baseline(self, values: Floats, begin: int) -> Pair:
-        halves = np.arange(begin, len(values)) // 2
-        first = int(halves[0])
-        own = usual(values[: int(halves[-1]) + 1], first)
-        level = np.where((own.level > 0) & (own.spread <= 2.0), own.level, np.nan)[halves - first]
-        return level, np.maximum(self.ratio * level, self.floor)
 
 
 class _Way(NamedTuple):
@@ -346,4 +328,4 @@ def _line(blocks: Floats) -> Pair:
     return slopes, deviations
 
 
-SCORES = Limit | Start | Usual | Half | Best | Spike | Creep
+SCORES = Limit | Start | Usual | Best | Spike | Creep

@@ -195,7 +195,6 @@ class SeedTable(Struct, frozen=True, kw_only=True):
     metric: str
     by: Annotated[str, one_of("setting", "name")]
     """Whether a setting is the seed, or the names of the runs have it."""
-    part: Annotated[str, one_of("seed", "fold")]
     results: Annotated[str, one_of("level", "best")]
     rows: tuple[RowEntry, ...]
 
@@ -274,7 +273,6 @@ def _seeds(comparison: Comparison, main: MetricRows) -> SeedTable:
     return SeedTable(
         metric=main.name,
         by="name" if comparison.is_by_name else "setting",
-        part=comparison.part,
         results=main.kind,
         rows=tuple(row_entry(comparison, row) for row in main.rows),
     )

@@ -213,9 +213,9 @@ class ReaderProcess:
             except Exception as error:  # noqa: BLE001  top of the thread: reported as a notice
                 problem = f"{type(error).__name__}: {error}"
             _close(reader.process)
+            _release(reader)
             if self._closing.is_set():
                 return
-            _release(reader)
             deaths = 0 if self._has_caught_up or time.monotonic() - started > 60 else deaths + 1
             pause = RESTART_AFTER[min(deaths, len(RESTART_AFTER) - 1)]
             self._show_notice(

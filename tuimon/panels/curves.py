@@ -68,7 +68,9 @@ PANELS = (
     CurvePanel("kl_mismatch", "rollout against trainer", 114, ("kl.mismatch",)),
     # Asynchronous training: age of the rollouts, and those that are not used.
     CurvePanel("staleness", "staleness", 115, ("staleness",)),
-    CurvePanel("dropped_rollouts", "dropped rollouts", 115, ("rollouts.dropped",)),
+    CurvePanel(
+        "dropped_rollouts", "dropped rollouts", 115, ("rollouts.dropped_frac", "rollouts.dropped", "rollouts.queue")
+    ),
     CurvePanel("logprob", "log-probability", 116, ("logprob",)),
     CurvePanel("logits", "logits", 117, ("logits",)),
     CurvePanel("value_clip", "value clip fraction", 118, ("clip_frac.value",)),

@@ -91,8 +91,6 @@ class Evidence(Struct):
     """Index of the GPU by (node, PCI bus)."""
     step_times: dict[int, list[float]] = field(default_factory=dict)
     """[first, last] time at which a line reports a step."""
-    accused: dict[int, tuple[str, FileLine]] = field(default_factory=dict)
-    """Reports of another program's detector about slow ranks, and their places, by rank."""
     lagging: dict[int, tuple[str, FileLine]] = field(default_factory=dict)
     """(what torch's report about a desynchronisation says, its place) by rank."""
     has_agents: bool = False

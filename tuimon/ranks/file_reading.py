@@ -17,7 +17,6 @@ _MOST_OWN_TIMES, _FEWEST_STEPS, _KEPT_FIRST = 100_000, 200, 80
 """Own times that are kept of all ranks, and steps that are kept at least; the first steps are the baseline."""
 _SECTION = re.compile(r"  ([\w-]+):$")
 _RANK_TIME = re.compile(r" +rank +(\d+): +([\d.]+)$")
-_ACCUSED = re.compile(r"StragglerId\(rank=(\d{1,6})\b")
 _OWN_SPANS = ("fwd_bwd_end", "forward_backward_end")
 _RAY_PROCESS = re.compile(r"\(pid=(\d+)(?:, ip=([\w.:-]+))?")
 _DETAIL = re.compile(r"\s+(pid|name|ip): (\S+)")
@@ -104,9 +103,6 @@ class FileReading:
             self._step = step[0]
         if text.startswith("  ") and (match := _SECTION.match(text)):
             self._section = match[1]
-        elif "StragglerId(" in text:
-            for match in _ACCUSED.finditer(text):
-                evidence.accused[int(match[1])] = (text.strip()[:_LONGEST_TEXT], place)
         if self._open is not None:
             self._detail(self._open, text)
         if key is not None:

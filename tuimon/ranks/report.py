@@ -20,7 +20,6 @@ from tuimon.text import clean, first_names
 _RECENT = 5
 """Steps whose median is the own time of a rank."""
 _LONGEST_LINE = 160
-_MOST_ACCUSED = 4
 _LEAST_OF_NODE, _SHARE_OF_NODE = 3, 0.75
 """Ranks of a node, and share of its ranks, that are slow if the node is."""
 _ORDER = {
@@ -74,11 +73,6 @@ def problems_of(evidence: Evidence, verdict: Verdict, rows: list[RankRow]) -> It
         if not any(straggler in members_of for _, _, members_of in nodes):
             hint = advice.of_slow_rank(row_of.get(straggler.rank))
             yield RankProblem("straggler", "warning", straggler.since, straggler.sentence, hint)
-    for rank, (said, where) in list(evidence.accused.items())[:_MOST_ACCUSED]:
-        if not any(straggler.rank == rank for straggler in verdict.stragglers):
-            source = f" ({clean(where.path)}:{where.line})" if where.line else ""
-            text = f"rank {rank} is called slow by the job's own detector: {redacted_text(clean(said))}{source}"
-            yield RankProblem("straggler", "warning", None, text, advice.of_slow_rank(row_of.get(rank)))
     nan = [row for row in rows if row.state == "nan"]
     if nan and len(nan) * 2 < len(rows):
         sentence = f"rank{'s' if len(nan) > 1 else ''} {_listed(nan)}: {nan[0].evidence[0]}, not on the other ranks"

@@ -9,7 +9,8 @@ The steps from a file on disk to events, in the order of the modules to read:
     recognition.py     format of a file, by its first bytes; reasons why files are not read
     supersession.py    of files that repeat one another only the newest is read
     database.py        a database with several runs, as if each were a file
-    assembly.py      group the logs into runs, and begin to follow them as streams
+    grouping.py      group the logs into runs by their paths and beginnings
+    assembly.py      number the runs, and begin to follow their logs as streams
     checkpoints.py     checkpoints of the runs, by their names
     notices.py         notices about files and directories that cannot be read
       2. read

@@ -25,6 +25,7 @@ from tuimon.model.events import Event, RunFound, StreamFound, StreamReplaced, St
 from tuimon.model.log_names import log_name
 from tuimon.reader.discovery import Discovery
 from tuimon.reader.follow import Followed
+from tuimon.reader.grouping import group_runs
 from tuimon.reader.log_chains import training_key
 from tuimon.reader.naming import SwanLabNames
 from tuimon.reader.recognition import as_grouped
@@ -32,7 +33,6 @@ from tuimon.reader.trainings import Trainings
 from tuimon.sources import filesystem
 from tuimon.sources.grouped_files import GroupedFile, Member, RunLogs, natural_order
 from tuimon.sources.overrides import load_overrides
-from tuimon.sources.runs import group_runs
 from tuimon.sources.scan import FoundFile
 from tuimon.text import clean
 

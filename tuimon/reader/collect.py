@@ -8,7 +8,6 @@ for event in collector.read(): …      a block of each log that has grown, the 
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +21,7 @@ from tuimon.reader.discovery import Discovery
 from tuimon.reader.events import preview
 from tuimon.reader.follow import Followed
 from tuimon.reader.item_sources import BLOCK
-from tuimon.reader.notices import Notices, of_truncation
+from tuimon.reader.notices import Notices
 from tuimon.reader.polling import PollSchedule
 from tuimon.reader.rank_jobs import RankJobs, RunLogs
 from tuimon.reader.recognition import nothing_found
@@ -76,7 +75,8 @@ class Collector:
     def problems(self) -> tuple[Problem, ...]:
         """What cannot be searched or opened."""
         searched = self._discovery.scan.problems if self._discovery.scan else ()
-        refused = self._discovery.recognition.refused.items()
+        refused = [*self._discovery.recognition.refused.items()]
+        refused += ((log.path, log.access_error) for log in self._assembly.live() if log.access_error)
         return (*searched, *(Problem(path, reason, CHECK_ACCESS) for path, reason in refused))
 
     @property
@@ -188,18 +188,10 @@ class Collector:
         if not self._assembly.is_followed(followed):
             return  # it was replaced in this round
         blocks = BLOCKS if followed.encoder.metric_count > MANY_METRICS else 1
-        kept, truncated_at = followed.encoder.point_count, followed.truncated_at
         yield from self._events(followed, followed.read(blocks * BLOCK, closed))
-        source, is_gone = followed.found.source, followed.is_gone
-        deletions = list(self._notices.of_deletion(followed.path, source, is_gone, self._clock(), kept))
-        yield from deletions
-        truncated = math.isfinite(followed.truncated_at) and followed.truncated_at != truncated_at
-        if kept and truncated and not deletions:
-            yield of_truncation(followed.path, source, followed.truncated_at, kept)
         if followed.preview_over:
             followed.preview_end = 0
             yield preview(followed.found.stream, ())
-        yield from self._notices.of_access(followed.path, followed.access_error)
         followed.note_growth(self._clock())
         yield from self._changed_status(followed)
 

@@ -181,16 +181,6 @@ class Followed:
         return clean(file.message) if file.state == "unreadable" and not unread else ""
 
     @property
-    def is_gone(self) -> bool:
-        """Whether the file was deleted and has not been created again."""
-        return self._source.file.state == "gone"
-
-    @property
-    def truncated_at(self) -> float:
-        """Time (s since the epoch) of the last truncation after which the points read before were kept; NaN if none."""
-        return self._source.truncated_at if isinstance(self._source, StreamSource) else math.nan
-
-    @property
     def size(self) -> int:
         return self._source.file.size
 

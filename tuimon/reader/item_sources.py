@@ -125,8 +125,6 @@ class StreamSource(ItemSource):
         self._decoder = self._new_decoder()
         self._ended = False
         """Whether a last line without its newline has been read."""
-        self.truncated_at = math.nan
-        """Time (s since the epoch) of the last truncation after which the points read before were kept."""
         self._keeps_lost = False
         """Whether points are kept of bytes that a truncation or a replacement removed: no older file has them."""
         self._rewritten: tuple[bytes, bool, int, list[Item]] | None = None
@@ -208,7 +206,7 @@ class StreamSource(ItemSource):
 
     def _continued(self) -> SegmentStart:
         """Keep the points of the bytes that are gone: other bytes follow them."""
-        self._keeps_lost, self.truncated_at = True, self._tail.shrunk_at
+        self._keeps_lost = True
         return SegmentStart(None, purge=False)
 
     def _release(self) -> Iterator[Item]:

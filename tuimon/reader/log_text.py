@@ -195,22 +195,9 @@ class LogText:
         """Find the first line after `offset` (backwards: the last line before it) that reports an error."""
         return self._search(_ERROR, lambda line: severity(line) == "error", offset, backwards, budget)
 
-    def problems(self, start: int, budget: int = BUDGET) -> tuple[list[LogLine], int]:
-        """Return the lines that report an error or a warning in about `budget` bytes after the start of a line, and
-        the offset at which to continue. The last line of the file is left out until it has ended."""
-        lines: list[LogLine] = []
-        position = start
-        while position < min(start + budget, self.size):
-            data = self._whole_lines(position, _WINDOW)
-            if not data.endswith(b"\n") and position + len(data) >= self.size:
-                data = data[: data.rfind(b"\n") + 1]
-            if not data:
-                break
-            if _PROBLEM.search(data):
-                pieces = (piece for piece in _split(data, position) if _PROBLEM.search(piece[1]))
-                lines += [line for piece in pieces for line in self._displayed(*piece) if line.level]
-            position += len(data)
-        return lines, position
+    def next_warning(self, offset: int, backwards: bool = False, budget: int = BUDGET) -> SearchResult:
+        """Find the first line after `offset` (backwards: the last line before it) that reports a warning."""
+        return self._search(_PROBLEM, lambda line: severity(line) == "warning", offset, backwards, budget)
 
     def _search(
         self, pattern: re.Pattern[bytes], matches: Callable[[str], bool], offset: int, backwards: bool, budget: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError, NothingFound
@@ -24,9 +25,8 @@ HEAD = 4096
 """Number of bytes by which a format is recognised."""
 ENDING = 16384
 """Number of bytes at the end of a text by which it is recognised, if its first bytes are not enough."""
-_ZEROS_READ, _MAX_ZEROS = 1 << 20, 256 << 20
-"""Bytes read at a time, and at most, in search of the beginning of a log that begins with zeros. Holes of sparse files
-are skipped."""
+_ZEROS_READ = 1 << 20
+"""Bytes after the hole at the beginning of a sparse file in which a log begins."""
 _UNKNOWN = "not a metric log"
 _FRACTION = re.compile(rb"\d\.\d")
 _LONGEST_EXAMPLE = 80
@@ -168,25 +168,15 @@ class Recognition:
 
 
 def _head(descriptor: int) -> bytes:
-    """Return the first bytes of a file; the first after the zeros, if it begins with more of them.
+    """Return the first bytes of a file; the first after the hole, if it begins with one.
 
-    A log begins with zeros if it was truncated while its writer did not append."""
+    A log begins with a hole if it was truncated while its writer did not append."""
     head = os.pread(descriptor, HEAD, 0)
     if len(head) < HEAD or head.strip(b"\0"):
         return head
-    offset, limit = HEAD, _MAX_ZEROS
-    while offset < limit:
-        try:
-            start = os.lseek(descriptor, offset, os.SEEK_DATA)
-        except (OSError, AttributeError):  # no data after it, or not known here
-            start = offset
-        limit += start - offset
-        if not (piece := os.pread(descriptor, _ZEROS_READ, start)):
-            break
-        if begun := piece.lstrip(b"\0"):
-            rest = os.pread(descriptor, HEAD, start + len(piece) - len(begun))
-            return b"\0" + rest
-        offset = start + len(piece)
+    with suppress(OSError, AttributeError):  # no data after the hole, or holes are not known here
+        piece = os.pread(descriptor, _ZEROS_READ, os.lseek(descriptor, 0, os.SEEK_DATA))
+        head = b"\0" + piece.lstrip(b"\0")[:HEAD]
     return head
 
 

@@ -264,7 +264,7 @@ class Mirror:
 
     def draft(self, path: str) -> Draft:
         """Begin to write a document anew."""
-        self._parent(path)
+        self._make_way(path)
         name = os.fsencode(path)
         return Draft(self, path, os.path.join(self.base, "tmp", f"{zlib.crc32(name):08x}{zlib.adler32(name):08x}"))
 
@@ -281,7 +281,7 @@ class Mirror:
     def placeholder(self, path: str, directory: bool = False) -> None:
         """Create an empty directory, or an empty file for weights: their names show which checkpoints there are."""
         if directory:
-            self._parent(os.path.join(path, "x"))
+            self._make_way(os.path.join(path, "x"))
         elif not os.path.lexists(path):
             os.close(self._open(path))
 
@@ -302,27 +302,21 @@ class Mirror:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             return os.open(path, flags, 0o600)
-        except FileNotFoundError:
-            self._parent(path)
-        except IsADirectoryError:  # a directory became a file
-            shutil.rmtree(path)
-        except NotADirectoryError:
-            self._parent(path)
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            self._make_way(path)
         return os.open(path, flags, 0o600)
 
-    def _parent(self, path: str) -> None:
-        """Create the directory of a path; a file in the way was replaced by a directory on the host."""
-        parent = os.path.dirname(path)
-        try:
-            _make_directories(parent)
-        except (FileExistsError, NotADirectoryError):
-            above = parent
-            while above.startswith(self.top + os.sep) and not os.path.isfile(above):
-                above = os.path.dirname(above)
-            if not above.startswith(self.top + os.sep):
-                raise
-            os.unlink(above)
-            _make_directories(parent)
+    def _make_way(self, path: str) -> None:
+        """Create the directory of a file. What is in the way was replaced on the host: a directory by this file, or a
+        file by a directory above it."""
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        above = os.path.dirname(path)
+        while above.startswith(self.top + os.sep) and not os.path.isdir(above):
+            if os.path.lexists(above):
+                os.unlink(above)
+            above = os.path.dirname(above)
+        _make_directories(os.path.dirname(path))
 
 
 def component(name: str) -> str:
@@ -376,8 +370,6 @@ class Draft:
     def commit(self, modified: float) -> None:
         """Replace the document in the mirror. modified: time of its last change (s since the epoch)."""
         _stamp(self._descriptor, modified)
-        if os.path.isdir(self._path):
-            shutil.rmtree(self._path)
         os.replace(self._temporary, self._path)
 
 

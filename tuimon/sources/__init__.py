@@ -2,7 +2,6 @@
 
 scan        find log files below the given paths, and look for new ones later
 listing     list one directory; decide by its name how a directory is searched
-runs        group files into training jobs by their paths
 layout      classify directory names by the layouts of known libraries
 tail        read the new bytes of a file that grows
 document    read a file that is rewritten as a whole

@@ -1,6 +1,6 @@
 """Find the run directory of each file, and the prefix of its metrics if it is a part of the run.
 
-See `tuimon.sources.runs`, "Parts", for the rules."""
+See `tuimon.reader.grouping`, "Parts", for the rules."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import os
-import select
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -31,8 +30,6 @@ QUIET = 0.03
 """Minimum time (s) between two returns because of events: a step with 600 metrics is 600 writes, but one poll."""
 REVIVAL = 3.0
 """Interval (s) of checks for directories that were removed and created again; the wake-up rate of an idle reader."""
-AFTER_LIMIT = 30.0
-"""Time (s) without new watches after an inotify limit was reached: other processes may release theirs."""
 
 
 class Hints(Struct, frozen=True):
@@ -74,7 +71,6 @@ class Watcher:
         """Why there are no events at all, or ""."""
         self._unwatched: dict[str, str] = {}
         """Reason by directory that cannot be watched."""
-        self._limit, self._limited_until = "", 0.0
         self._watched: dict[str, _Watched] = {}
         self._wanted: list[str] = []
         self._lock = threading.Lock()
@@ -82,12 +78,8 @@ class Watcher:
         self._closed_paths: set[str] = set()
         self._structure_changed = False
         self._woken = False
-        self._signalled = False
+        self._changed = threading.Event()
         self._last_return = self._last_revival = 0.0
-        self._wake_read, self._wake_write = os.pipe()
-        os.set_blocking(self._wake_write, False)
-        self._poller = select.poll()
-        self._poller.register(self._wake_read, select.POLLIN)
 
     @property
     def mode(self) -> str:
@@ -98,7 +90,7 @@ class Watcher:
     def detail(self) -> str:
         """The mode in words: "events", "poll every 2 s (nfs4)", "events; the rest every 1 s (cifs)"."""
         every = f"every {self._interval:g} s"
-        reason = self._refusal or self._limit or next(iter(self._unwatched.values()), "")
+        reason = self._refusal or next(iter(self._unwatched.values()), "")
         if not reason and len(self._wanted) > MAX_DIRECTORIES:
             reason = f"{MAX_DIRECTORIES} of {len(self._wanted)} directories watched"
         if not self._watched:
@@ -120,16 +112,14 @@ class Watcher:
             if now - self._last_revival >= REVIVAL:
                 self._arrange()
             quiet_until = self._last_return + QUIET
-            if self._pending() and (self._woken or now >= quiet_until or now >= deadline):
-                break
-            if now >= deadline:
-                break
-            until = min(deadline, self._last_revival + REVIVAL)
-            if self._pending():
-                time.sleep(max(0.0, min(until, quiet_until) - now))
-                continue
-            self._poller.poll(1000 * max(0.0, until - now) + 1)
-        return self._take()
+            is_changed = self._changed.is_set()
+            if now >= deadline or (is_changed and (self._woken or now >= quiet_until)):
+                return self._take()
+            until = max(0.0, min(deadline, self._last_revival + REVIVAL) - now)
+            if is_changed:
+                time.sleep(min(until, quiet_until - now))
+            else:
+                self._changed.wait(until)
 
     def hint(self, paths: Iterable[str], structure_changed: bool = False) -> None:
         """Note files that have changed, as an event does, for files of which there are no events."""
@@ -137,25 +127,20 @@ class Watcher:
             self._paths.update(paths)
             self._closed_paths.update(paths)
             self._structure_changed |= structure_changed
-        self._signal()
+        self._changed.set()
 
     def wake(self) -> None:
         """End the current wait() of another thread, or the next one."""
-        with self._lock:
-            self._woken = True
-        self._signal()
+        self._woken = True
+        self._changed.set()
 
     def close(self) -> None:
-        """Stop watching; end the threads and close the descriptors."""
+        """Stop watching; end the threads."""
         self._watched.clear()
         if self._observer is not None:
             self._observer.stop()
             self._observer.join()
             self._observer = None
-        with self._lock:
-            os.close(self._wake_read)
-            os.close(self._wake_write)
-            self._signalled = True  # no more writes to the pipe
 
     def __enter__(self) -> Watcher:
         return self
@@ -176,22 +161,11 @@ class Watcher:
                 # be written; then the hint comes too early, and a half-written document is read again.
                 if event.event_type in ("closed", "moved", "created"):
                     self._closed_paths.add(target or source)
-        self._signal()
-
-    def _signal(self) -> None:
-        with self._lock:
-            if not self._signalled:
-                self._signalled = True
-                os.write(self._wake_write, b"!")
-
-    def _pending(self) -> bool:
-        with self._lock:
-            return self._signalled
+        self._changed.set()
 
     def _take(self) -> Hints:
         with self._lock:
-            if self._signalled:
-                os.read(self._wake_read, 1)
+            if self._changed.is_set():
                 self._last_return = time.monotonic()
             named = {watched.real: path for path, watched in self._watched.items()}
             hints = Hints(
@@ -200,7 +174,8 @@ class Watcher:
                 self._structure_changed,
             )
             self._paths, self._closed_paths = set(), set()
-            self._structure_changed = self._woken = self._signalled = False
+            self._structure_changed = self._woken = False
+            self._changed.clear()
         return hints
 
     def _arrange(self) -> None:
@@ -212,9 +187,6 @@ class Watcher:
         self._unwatched = {path: reason for path, reason in self._unwatched.items() if path in wanted}
         for path in [path for path in self._watched if path not in wanted]:
             self._drop(path)
-        alive = (
-            {emitter.watch for emitter in self._observer.emitters if emitter.is_alive()} if self._observer else set()
-        )
         for path in wanted:
             if path in self._unwatched:
                 continue
@@ -226,18 +198,17 @@ class Watcher:
                 continue
             watched = self._watched.get(path)
             identity = (status.st_dev, status.st_ino)
-            if watched is not None and watched.identity == identity and watched.watch in alive:
+            if watched is not None and watched.identity == identity:
                 continue
             replaced = self._drop(path)
-            if self._last_revival >= self._limited_until:
-                self._watch(path, identity)
+            self._watch(path, identity)
             if replaced:  # changes before the new watch caused no event
                 self._announce_structure()
 
     def _announce_structure(self) -> None:
         with self._lock:
             self._structure_changed = True
-        self._signal()
+        self._changed.set()
 
     def _watch(self, path: str, identity: tuple[int, int]) -> None:
         file_system = kind(path)
@@ -251,16 +222,10 @@ class Watcher:
                 self._observer = observer
             real = os.path.realpath(path)
             watch = self._observer.schedule(self, real, recursive=False, event_filter=_filter())  # type: ignore[arg-type]
-        except ImportError:
-            self._refusal = "watchdog is not installed"
-        except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EMFILE, errno.ENFILE):
-                self._limit, self._limited_until = explain(error), self._last_revival + AFTER_LIMIT
-            elif error.errno not in (errno.ENOENT, errno.ENOTDIR):
-                self._unwatched[path] = explain(error)
-        else:
-            self._limit = ""
             self._watched[path] = _Watched(real, identity, watch)
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTDIR):
+                self._unwatched[path] = explain(error)
 
     def _drop(self, path: str) -> bool:
         watched = self._watched.pop(path, None)

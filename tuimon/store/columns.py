@@ -68,11 +68,6 @@ class GrowingColumn:
         self.length = row + 1
         return True
 
-    def adopt(self, rows: npt.NDArray[Any]) -> None:
-        """Use an array as the first rows without a copy; no one else may write to it."""
-        self.array = rows
-        self.length = len(rows)
-
     def begins_as(self, other: GrowingColumn, length: int) -> bool:
         """Return whether the first `length` rows of both columns are equal."""
         return not length or (length <= self.length and _same(self.array[:length], other.array[:length]))
@@ -82,10 +77,6 @@ class GrowingColumn:
         column = GrowingColumn(self.array[:length].copy() if length else self.array[:0])
         column.length = length
         return column
-
-    def lacks(self, count: int) -> bool:
-        """Return whether there is no capacity for `count` more rows."""
-        return self.length + count > len(self.array)
 
     def capacity_for(self, count: int) -> int:
         """Return the capacity to allocate for `count` more rows.
@@ -208,10 +199,6 @@ def extend_all(
     steps_before: tuple[object, ...] = ()
     times_before: tuple[object, ...] = ()
     steps_after, times_after = (_NO_STEPS, 0, 0), _NO_TIMES
-    # If all metrics are new their values are copied in one piece instead of into an array for each.
-    copied = None if any(columns.length for columns in metrics) else values.copy()
-    if copied is None:
-        _grow_together([columns._values for columns in metrics], counts.tolist())
     end = 0
     for columns, count, repeats_steps, repeats_times in zip(
         metrics, counts.tolist(), same_steps, same_times, strict=True
@@ -235,30 +222,8 @@ def extend_all(
             times_before = state
             times_after = _placed(columns._wall_times, length, wall_times[start:end], shared.wall_times)
             columns._wall_times = times_after
-        if copied is not None and not length:
-            columns._values.adopt(copied[start:end])
-        else:
-            columns._values.put(length, values[start:end])
+        columns._values.put(length, values[start:end])
         columns.length = length + count
-
-
-def _grow_together(columns: Sequence[GrowingColumn], counts: Sequence[int]) -> None:
-    """Allocate capacity for `counts` more rows in short columns that lack it, as parts of one array.
-
-    An array for each of ten thousand metrics would take most of the time of adding their points.
-    """
-    growing = (pair for pair in zip(columns, counts, strict=True) if pair[0].length <= _BULK and pair[0].lacks(pair[1]))
-    short = [(column, column.capacity_for(count)) for column, count in growing]
-    if not short:
-        return
-    sizes = np.array([(column.length, capacity) for column, capacity in short], np.int64)
-    lengths, ends = sizes[:, 0], np.cumsum(sizes[:, 1])
-    whole = np.empty(int(ends[-1]))
-    rows = np.concatenate([column.array[: column.length] for column, _ in short])
-    begins = np.concatenate(([0], ends[:-1]))
-    whole[np.arange(len(rows)) + np.repeat(begins - (np.cumsum(lengths) - lengths), lengths)] = rows
-    for (column, _), begin, end in zip(short, begins.tolist(), ends.tolist(), strict=True):
-        column.array = whole[begin:end]
 
 
 def _repeats(counts: npt.NDArray[np.uint32], rows: Steps) -> npt.NDArray[np.bool_]:

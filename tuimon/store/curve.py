@@ -103,8 +103,6 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
     _index: CurveIndex
     filled: int = 0
     """Number of points that come from other sources than the first."""
-    gap: int = -1
-    """The position in `restarts` that is a gap (history not read yet) rather than a restart; -1 if there is no gap."""
     _read_superseded: Superseded | None = None
     _find_disagreements: Callable[[], tuple[Disagreement, ...]] | None = None
     _disagreements: list[tuple[Disagreement, ...]] = field(default_factory=list)
@@ -130,7 +128,6 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         read_superseded: Superseded | None = None,
         find_disagreements: Callable[[], tuple[Disagreement, ...]] | None = None,
         filled: int = 0,
-        gap: int = -1,
         superseded_curve: list[Curve] | None = None,
     ) -> Curve:
         """Return a curve over arrays of equal length, which are not copied; steps must ascend.
@@ -158,7 +155,6 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
             tally,
             index,
             filled,
-            gap,
             read_superseded,
             find_disagreements,
             _superseded_curve=[] if superseded_curve is None else superseded_curve,

@@ -22,7 +22,7 @@ from tuimon.store.curve import Curve, Disagreement, same_time
 from tuimon.store.fill import continued, pieces_ahead
 from tuimon.store.index import TEXT, MetricEntry, MetricSource, SourceOrder, order_sources
 from tuimon.store.join import JoinedCurve, join, restarts_as_logged, superseded_points
-from tuimon.store.preview import append_preview
+from tuimon.store.preview import previewed
 from tuimon.store.segments import SeriesSlice, arrange, has_valid, slice_series, training_begin
 from tuimon.store.streams import SeriesLengths, StreamView
 
@@ -32,7 +32,7 @@ _SHORT, _COMPARED_AGAIN = 1024, 8
 """Points up to which sources are compared whenever they have grown; longer ones once they have an eighth more."""
 
 RANK = re.compile(r"(?<![a-z])rank[-_.]?\d+|(?:^|/)host [^/]+$", re.IGNORECASE)
-"""The number of a rank in the name of a file or directory, or a host that wrote event files (sources/runs.py)."""
+"""The number of a rank in the name of a file or directory, or a host that wrote event files (reader/grouping.py)."""
 
 
 class FilePart(Struct, frozen=True):
@@ -178,34 +178,23 @@ class CurveBuilder:
     # Points of one source
 
     def _joined(self, source: MetricSource) -> JoinedCurve:
-        """Return the points of a source as one curve."""
+        """Return the points of a source as one curve: the preview of its last stream until that has been read."""
         slices = self._slices(source)
         with self._cache.lock:
             cached = self._cache.of(source)
-            joined: JoinedCurve | None = None
-            if slices or not source.previews:
-                known = cached.joined
-                joined = join(slices, known, self._cache.shared[source.source])
-                if known is None or not known.is_newer(slices):
-                    cached.joined = joined
-            return self._with_preview(source, joined)
+            if source.previews and self._order(source.previews[-1][0]) >= self._last_read(source):
+                cached.previewed = previewed(source.previews[-1][1], cached.previewed)
+                return cached.previewed
+            known, cached.previewed = cached.joined, None
+            joined = join(slices, known, self._cache.shared[source.source])
+            if known is None or not known.is_newer(slices):
+                cached.joined = joined
+            return joined
 
-    def _with_preview(self, source: MetricSource, history: JoinedCurve | None) -> JoinedCurve:
-        """Return the history followed by the preview of its last stream, if there is one. Call with the lock held."""
-        cached = self._cache.of(source)
-        position, series = source.previews[-1] if source.previews else (-1, None)
-        if history is not None and (series is None or self._order(position) < self._order(self._last_read(source))):
-            cached.previewed = None
-            return history
-        assert series is not None
-        if history is not None:
-            history.index.prepare(history.columns.values[: history.length])
-        cached.previewed = append_preview(history, series, cached.previewed)
-        return cached.previewed.joined
-
-    def _last_read(self, source: MetricSource) -> int:
-        """Return the position of the last stream of a source that has a point in the history."""
-        return next(position for position, series in reversed(source.series) if self._table.length(series.id))
+    def _last_read(self, source: MetricSource) -> tuple[int, int]:
+        """Return the order of the last stream of a source that has a point in the history."""
+        read = (self._order(position) for position, series in source.series if self._table.length(series.id))
+        return max(read, default=(-1, -1))
 
     def _order(self, position: int) -> tuple[int, int]:
         return self._streams[position].info.order, position
@@ -229,7 +218,6 @@ class CurveBuilder:
             origin=self._origin,
             read_superseded=partial(superseded_points, self._slices(source)) if joined.superseded else None,
             find_disagreements=partial(self._disagreements, order) if len(order) > 1 else None,
-            gap=joined.gap,
             superseded_curve=joined.superseded_curve,
         )
         cached.curve = CachedCurve(inputs, curve)

@@ -36,13 +36,6 @@ class CurveIndex:
             self._tally = self._tally.extended(values)
             return self._tally
 
-    def prepare(self, values: Floats) -> None:
-        """Include new values now, so that the next drawing does not have to."""
-        self.tally(values)
-        if len(values) > _DIRECT:
-            with self._lock:
-                self._pyramid.extend(values)
-
     def mean_variance(self, values: Floats) -> MeanVariance:
         """Return mean and variance of `values`, a prefix of the column. Nothing is computed before the first call."""
         with self._lock:

@@ -25,8 +25,6 @@ class JoinedCurve(Struct, frozen=True, eq=False):
     restarts: Indices
     superseded: int
     index: CurveIndex
-    gap: int = -1
-    """The position in `restarts` that is a gap (history not read yet) rather than a restart; -1 if there is no gap."""
     superseded_curve: list[Curve] = field(default_factory=list)
     """Curve of the superseded points, once a curve has built it; the same list as long as these points are the same."""
 

@@ -155,14 +155,14 @@ def restart_steps(run: Run, curve: Curve) -> Steps:
     A rarely logged metric has its first point some steps after a restart; the step is then taken from the metric that
     is logged most often.
     """
-    restarts = curve.restarts[curve.restarts != curve.gap]
+    restarts = curve.restarts
     if curve.ordinal or not len(restarts):
         return np.empty(0, np.int64)
     own = distinct(curve.steps[restarts])
     if run.busiest_metric is None:
         return own
     busiest = run.curve(run.busiest_metric)
-    steps = distinct(busiest.steps[busiest.restarts[busiest.restarts != busiest.gap]])
+    steps = distinct(busiest.steps[busiest.restarts])
     index = np.searchsorted(steps, own, "right") - 1
     before = np.where(index >= 0, steps[np.maximum(index, 0)], own) if len(steps) else own
     unlogged = np.searchsorted(curve.steps, before, "left") == np.searchsorted(curve.steps, own, "left")

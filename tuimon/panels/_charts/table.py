@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tuimon.analysis.aligned_steps import step_name
-from tuimon.analysis.attempts import file_at
 from tuimon.draw.numbers import format_exact, format_value, thousands
 from tuimon.draw.table import aligned
 from tuimon.model.views import Role, Row, Rows, Span, Symbols
@@ -119,14 +118,12 @@ def _sample(trace: Trace, sample: CurvePoint | None) -> str:
 
 
 def _sources(trace: Trace) -> str:
-    """Return the sources of a line, or the file of the point at the cursor if one source consists of several files."""
+    """Return the sources of a line, and the number of files of a single one."""
     try:
         counts = trace.run.provenance(trace.metric)
     except KeyError:
         return ""
     if len(counts) > 1:
         return ", ".join(f"{clean(source)} {thousands(count)}" for source, count in counts)
-    if trace.step is not None and (name := file_at(trace.run, trace.metric, trace.curve, trace.step)):
-        return clean(name)
     files = len(trace.run.files(trace.metric))
     return clean(counts[0][0]) + (f" ({files} files)" if files > 1 else "")

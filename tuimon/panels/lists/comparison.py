@@ -19,9 +19,7 @@ from tuimon.analysis.comparing import (
     distinct_names,
     first_name,
     flat,
-    has_fold,
     is_seed,
-    numbers_folds,
     seed_groups,
 )
 from tuimon.analysis.comparison_axis import ComparisonAxis, Place, comparison_axis
@@ -57,8 +55,6 @@ class Comparison(Struct, frozen=True, eq=False):
     """What casts doubt on the results of each run, see `failures_of`; "" for a healthy run."""
     groups: tuple[tuple[int, ...], ...]
     """Positions of the runs of each row: those that differ only in their seed, or one run."""
-    part: str
-    """What the runs of a group differ in: "seed", or "fold" of a cross-validation."""
     is_by_name: bool
     """Whether no setting is the seed, so that the groups are those of the names."""
     differences: tuple[tuple[str, tuple[Any, ...]], ...]
@@ -147,9 +143,6 @@ def compare(
     labels = distinct_names([clean(run.name) for run in runs]) if is_brief else run_labels(runs)
     groups = _groups(runs)
     seeds = [name for run in runs for name, _ in flat(run.config) if is_seed(name)]
-    names = [run.name for group in groups if len(group) > 1 for run in [runs[i] for i in group]]
-    is_fold = bool(names) and (all(map(numbers_folds, seeds)) if seeds else all(map(has_fold, names)))
-    part = "fold" if is_fold else "seed"
     metrics = []
     for found in metrics_across(runs):
         if selected is not None and not any(name in selected for name in found):
@@ -173,7 +166,6 @@ def compare(
                 axis=axis,
                 in_steps=all(counts_alike(run, name) for run, name in zip(runs, found, strict=True) if name),
                 kind="best" if best and meaning.direction in ("up", "down") else "level",
-                part=part,
             )
         )
     return Comparison(
@@ -181,7 +173,6 @@ def compare(
         tuple(labels),
         failures,
         groups,
-        part,
         not seeds,
         differences,
         same,

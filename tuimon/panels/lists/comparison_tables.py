@@ -130,7 +130,7 @@ def metric_table(comparison: Comparison, metric: MetricRows) -> TextTable:
         f"{metric.better} is better" if metric.better else "",
         "" if metric.in_steps else "not ranked: its steps are not those of the run",
         f"up to {_place(comparison, metric.end)}" if metric.end is not None else "",
-        f"{comparison.part}s by their names" if comparison.has_groups and comparison.is_by_name else "",
+        "grouped by their names" if comparison.has_groups and comparison.is_by_name else "",
     ]
 
     def number(value: float) -> str:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:  # not needed at start-up
-    from tuimon.reader.log_problems import LogProblems
     from tuimon.reader.log_text import LogLine, LogText, SearchResult
 
 _ABOVE = 3
@@ -53,10 +52,8 @@ class Page(Struct, frozen=True):
 class Pager:
     """Moves through one log. Only `cancel` may be called while another thread is in a method."""
 
-    def __init__(self, log: LogText, problems: LogProblems) -> None:
-        """problems: those of this log."""
+    def __init__(self, log: LogText) -> None:
         self.log = log
-        self.problems = problems
         self.page = Page()
         self._generation = log.generation
         self._cancelled = threading.Event()
@@ -113,8 +110,8 @@ class Pager:
         return self._find(self.log.next_error, "Error", backwards, rows)
 
     def find_warning(self, backwards: bool, rows: int) -> str:
-        """Go to the first line of the next kind of warning. Return the number of the kind, or that there is none."""
-        return self._find(self.problems.next_warning, "Warning", backwards, rows)
+        """Go to the next warning. Return its number among all warnings, or that there is none."""
+        return self._find(self.log.next_warning, "Warning", backwards, rows)
 
     def _find(self, search: Search, what: str, backwards: bool, rows: int) -> str:
         """Go to the next line that `search` finds; after the last one to the first."""

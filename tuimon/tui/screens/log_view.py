@@ -13,7 +13,6 @@ from textual.events import Click
 
 from tuimon.draw.numbers import format_bytes
 from tuimon.model.views import Role, Row, Span
-from tuimon.panels import plural
 from tuimon.store import Snapshot
 from tuimon.text import clean, fit
 from tuimon.tui.action import Action
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 _SHIFT = 20
 """Cells by which long lines are shifted."""
-_COUNTED = 4 << 20
-"""Bytes of the log per second in which errors and warnings are counted, besides what `w` reads."""
 _LEVELS = {"error": Role.CRITICAL, "warning": Role.WARNING}
 
 
@@ -54,12 +51,6 @@ def line_row(line: LogLine, selected: bool, shift: int, query: str, width: int) 
         start = match.end()
     spans.append((text[start:], role))
     return tuple(span for span in spans if span[0])
-
-
-def _continue(pager: Pager, rows: int) -> None:
-    """Display what has been appended to the file, and count further errors and warnings."""
-    pager.refresh(rows)
-    pager.problems.extend(_COUNTED)
 
 
 class LogScreen(Wheel, WorkScreen):
@@ -112,12 +103,11 @@ class LogScreen(Wheel, WorkScreen):
 
     def _open(self, step: int | None = None, offset: int | None = None) -> None:
         def read() -> str:
-            from tuimon.reader.log_problems import LogProblems
             from tuimon.reader.log_text import LogText
 
             log = LogText(self.path, self._patterns)
-            pager = Pager(log, LogProblems(log))
-            _continue(pager, self._room())
+            pager = Pager(log)
+            pager.refresh(self._room())
             is_found = step is None or pager.find_step(step, self._room())
             if offset is not None:
                 pager.go_to(offset, self._room())
@@ -204,7 +194,7 @@ class LogScreen(Wheel, WorkScreen):
     def tick(self) -> None:
         """Read what has been appended to the file."""
         if self.pager is not None and not self.reading.locked() and not self.dashboard.state.paused:
-            self._with_pager(_continue)
+            self._with_pager(Pager.refresh)
 
     def _head(self, page: Page) -> Row:
         spans: list[Span] = [(f" {clean(self._source())}", Role.TITLE)]
@@ -216,26 +206,11 @@ class LogScreen(Wheel, WorkScreen):
         spans.append(("  following", Role.GOOD) if page.following else (f"  {page.share:.0%}", Role.TEXT))
         if page.step is not None:
             spans.append((f"  step {page.step}", Role.VALUE))
-        spans += self._problem_counts()
         if self.query_text:
             spans.append((f"  /{clean(self.query_text, 40)}", Role.ACCENT))
         if self.shift_by:
             spans.append((f"  from column {self.shift_by + 1}", Role.MUTED))
         return tuple(spans)
-
-    def _problem_counts(self) -> list[Span]:
-        """Return the numbers of error lines and of warnings, which are those so far while a long log is read."""
-        if self.pager is None:
-            return []
-        problems = self.pager.problems
-        spans: list[Span] = []
-        if problems.errors:
-            spans.append((f"  {plural(problems.errors, 'error line')}", Role.CRITICAL))
-        if problems.kinds:
-            spans.append((f"  {plural(problems.kinds, 'kind')} of warning", Role.WARNING))
-        if spans and not problems.complete:
-            spans.append((" so far", Role.MUTED))
-        return spans
 
     def _source(self) -> str:
         """Return the name of the source that the file belongs to, or its path below the directory of the run."""

@@ -28,16 +28,15 @@ from __future__ import annotations
 import posixpath
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Protocol
 
 from msgspec.structs import replace
 
+from tuimon.reader.trainings import Trainings
 from tuimon.sources import layout
 from tuimon.sources.grouped_files import (
     GroupedFile,
     Located,
     Member,
-    ParallelWriters,
     Parts,
     RunDirectory,
     RunLogs,
@@ -51,34 +50,13 @@ from tuimon.sources.overrides import Overrides
 from tuimon.sources.run_names import run_names
 from tuimon.sources.run_parts import find_parts, without_facets
 
-
-class TrainingSplitter(Protocol):
-    """Knows which files of one directory and one format are of different trainings."""
-
-    def of(self, files: Sequence[GroupedFile]) -> SplitFiles:
-        """Return the trainings of the files and their attempts."""
-        ...
-
-    def writers(self, files: Sequence[GroupedFile]) -> ParallelWriters:
-        """Return the programs that wrote event files of one directory at the same time."""
-        ...
-
-    def in_order(self, paths: Sequence[str]) -> Sequence[str]:
-        """Return the files of a rotated log from the oldest to the newest."""
-        ...
-
-    def are_processes(self, files: Sequence[GroupedFile]) -> bool:
-        """Return whether files of one directory are named after the processes of one job."""
-        ...
-
-
 Groups = dict[RunDirectory, list[Located]]
 
 
 def group_runs(
     files: Iterable[GroupedFile],
     roots: Sequence[str],
-    trainings: TrainingSplitter | None = None,
+    trainings: Trainings | None = None,
     overrides: Overrides | None = None,
 ) -> tuple[RunLogs, ...]:
     """The runs, sorted by path.
@@ -178,7 +156,7 @@ def _set_sessions(names: Sequence[str], sessions: Sequence[Sequence[Located]]) -
             item.joined, item.attempt = (item.joined or item.source).replace(name, names[0]), number
 
 
-def _order_parts(located: Iterable[Located], trainings: TrainingSplitter) -> None:
+def _order_parts(located: Iterable[Located], trainings: Trainings) -> None:
     logs: dict[str, dict[str, Located]] = defaultdict(dict)
     for item in located:
         logs[item.file.joined or item.file.path][item.file.path] = item
@@ -188,7 +166,7 @@ def _order_parts(located: Iterable[Located], trainings: TrainingSplitter) -> Non
                 parts[path].part = number
 
 
-def _split_given_files(located: Sequence[Located], roots: Sequence[str], trainings: TrainingSplitter) -> None:
+def _split_given_files(located: Sequence[Located], roots: Sequence[str], trainings: Trainings) -> None:
     """Make files that are given by name runs of their own, unless it is a single one whose name says nothing."""
     given = [item for item in located if item.file.path in roots and not _is_part(item)]
     for (directory, _), items in _by_directory(given).items():
@@ -199,7 +177,7 @@ def _split_given_files(located: Sequence[Located], roots: Sequence[str], trainin
             _set_homes(items, {path: posixpath.basename(name) for path, name in live.items()}, "given by name")
 
 
-def _split_trainings(located: Iterable[Located], trainings: TrainingSplitter) -> None:
+def _split_trainings(located: Iterable[Located], trainings: Trainings) -> None:
     """Make files of one directory and format that are of different trainings runs of their own, and those of the
     attempts of one training one source."""
     at_home = [item for item in located if not _is_part(item)]
@@ -213,7 +191,7 @@ def _split_trainings(located: Iterable[Located], trainings: TrainingSplitter) ->
             _set_attempts(items, split)
 
 
-def _split_parallel_writers(located: Iterable[Located], trainings: TrainingSplitter) -> None:
+def _split_parallel_writers(located: Iterable[Located], trainings: Trainings) -> None:
     """Make event files that several programs wrote at the same time a run for each, or a source if they are equal.
 
     The sources are named "host node1", so that they are ranks (store/curve_builder.py)."""
@@ -239,7 +217,7 @@ def _set_attempts(items: Sequence[Located], split: SplitFiles) -> None:
                 item.rule = f"it goes on where attempt {attempt.number} stopped"
 
 
-def _split_texts(groups: Groups, trainings: TrainingSplitter, of_jobs: Container[RunDirectory]) -> None:
+def _split_texts(groups: Groups, trainings: Trainings, of_jobs: Container[RunDirectory]) -> None:
     """Make console texts of different trainings runs of their own, unless they are those of the processes of a job."""
     for home in [home for home in groups if not (has_metrics(groups[home]) or home in of_jobs)]:
         items = groups.pop(home)
@@ -248,7 +226,7 @@ def _split_texts(groups: Groups, trainings: TrainingSplitter, of_jobs: Container
             groups[item.home].append(item)
 
 
-def _join_attempts_of_texts(groups: Groups, trainings: TrainingSplitter) -> None:
+def _join_attempts_of_texts(groups: Groups, trainings: Trainings) -> None:
     """Draw the console texts beside metric files that continue one another as one source."""
     for items in groups.values():
         texts = [item for item in items if item.file.companion and not item.file.beside]
@@ -355,7 +333,7 @@ def _split_by_hand(groups: Groups, directories: Iterable[str]) -> None:
                     _move(groups, home, own, [item], f"split {directory}")
 
 
-def _join_by_hand(groups: Groups, joins: Iterable[Sequence[str]], trainings: TrainingSplitter | None) -> None:
+def _join_by_hand(groups: Groups, joins: Iterable[Sequence[str]], trainings: Trainings | None) -> None:
     """Make the logs at or below the paths of each join one run, at the home of the first."""
     for paths in joins:
         parts = [

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuimon.formats import all_formats
+from tuimon.reader.grouping import group_runs
 from tuimon.sources.grouped_files import GroupedFile, RunLogs
 from tuimon.sources.overrides import Overrides
-from tuimon.sources.runs import group_runs
 
 ROOT = "/data/project"
 EVENTS = "events.out.tfevents.1795226051.vm.25798.0"
