@@ -341,7 +341,7 @@ def test_a_single_point_has_no_rank(tmp_path: Path, capsys: pytest.CaptureFixtur
         write_rows(tmp_path / name, rows)
     assert main(["compare", str(tmp_path / "long"), str(tmp_path / "short")]) == 0
     said = capsys.readouterr().out.splitlines()[0]
-    assert said == "No run is ahead in reward (val): short 0.9500, long 0.9000, too few points to judge; one run each"
+    assert said == "No run is ahead in reward (val): short 0.9500, long 0.9000, too few points to judge"
     document = json_of(tmp_path)
     [metric] = document["metrics"]
     ranks = {row["name"]: row["rank"] for row in metric["rows"]}
