@@ -13,7 +13,7 @@ from support.made_run import START, feed, store_of
 
 from tuimon.analysis.aligned_steps import aligned, counts_alike
 from tuimon.detectors import Checker
-from tuimon.exports import around, compare, summary, summary_text
+from tuimon.exports import around, compare
 from tuimon.exports.html import comparison as comparison_page
 from tuimon.exports.html import report
 from tuimon.exports.summary_text import as_text
@@ -152,7 +152,6 @@ def test_every_text_names_what_the_log_counts(tmp_path: Path, name: str, text: s
             "".join(part for part, _ in row) for row in screen_rows(comparison, START, Symbols.BRAILLE, 200)
         ),
         "at": "\n".join(around.as_text(run, around.run_around(run, 7), 7)),
-        "over": "\n".join(summary_text.over_steps_text(run, summary.run_over_steps(run, (7, 9)), (7, 9))),
         "report": _words_of(report.as_html(single, START)),
         "comparison": _words_of(comparison_page.as_html(comparison, START)),
         "axis": axis_word(run, "step"),

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from tuimon import lazy_re as re
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.printed_units import meaning_of, printed_whole
-from tuimon.analysis.run_cache import cached_per_run
 from tuimon.sources.overrides import given_memory
 from tuimon.store import Run
 from tuimon.vocabulary import BYTES, Meaning
@@ -60,28 +59,18 @@ def device_memory(run: Run, metric: str) -> DeviceMemory | None:
     return replace(known[0], size=known[0].size / meaning.scale)
 
 
-@cached_per_run
-def _logged(run: Run) -> tuple[tuple[str, _Place, float, str, float], ...]:
-    """Return (metric, (node, device), size, its unit, size as logged) of the devices whose size was logged."""
-    sizes = []
-    for metric in metrics_of(run, "gpu.total", all_names=True):
-        meaning, last = meaning_of(run, metric), run.curve(metric).last
-        if last is not None and last.value > 0:
-            place = meaning.facets.get("node"), meaning.facets.get("device")
-            sizes.append((metric, place, last.value * meaning.scale, meaning.unit, last.value))
-    return tuple(sizes)
-
-
 def _sizes(run: Run, meaning: Meaning) -> Iterator[tuple[_Place, DeviceMemory]]:
     """Yield ((node, device), memory) of the logged sizes that can be converted to the unit of a meaning.
 
     A metric such as "mem" may measure the host, so a size that is named as memory of a GPU is not yielded for it.
     """
-    unit = meaning.unit
-    for metric, place, size, logged_unit, logged in _logged(run):
-        if meaning.concept == "memory.used" and _OF_GPU.search(metric):
+    for metric in metrics_of(run, "gpu.total", all_names=True):
+        own, last = meaning_of(run, metric), run.curve(metric).last
+        if last is None or last.value <= 0 or (meaning.concept == "memory.used" and _OF_GPU.search(metric)):
             continue
-        if logged_unit in BYTES and unit in BYTES:
-            yield place, DeviceMemory(logged, logged_unit, size * BYTES[logged_unit] / BYTES[unit])
-        elif logged_unit == unit:
-            yield place, DeviceMemory(logged, logged_unit, size)
+        size = last.value * own.scale
+        if own.unit in BYTES and meaning.unit in BYTES:
+            size *= BYTES[own.unit] / BYTES[meaning.unit]
+        elif own.unit != meaning.unit:
+            continue
+        yield (own.facets.get("node"), own.facets.get("device")), DeviceMemory(last.value, own.unit, size)

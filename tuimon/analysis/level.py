@@ -9,8 +9,8 @@ that a drift that looks like one is seldom called one. The SE of a level comes f
 The trend of a single curve is a parabola. It is at most what second differences allow (`most_noise`).
 
 Two curves are subtracted at equal positions first. What both have in common, such as a falling loss or a schedule, then
-cancels. The trend of the difference is constant or, from 30 points on, a line, whichever leaves less error; then the
-chance is halved. About 5 % of equal pairs of 20 points with a rho of 0.95 are called different, of others fewer.
+cancels. The trend of the difference is a line from 30 points on, else constant. At most 4 % of equal pairs with a rho
+of 0 to 0.95 are called different.
 """
 
 from __future__ import annotations
@@ -69,8 +69,6 @@ class Difference(Struct, frozen=True):
     """Standard error; NaN if it is unknown."""
     freedom: int
     """Degrees of freedom of the standard error."""
-    looks: int = 1
-    """Number of trends of which the best was taken."""
 
     @property
     def is_known(self) -> bool:
@@ -80,12 +78,11 @@ class Difference(Struct, frozen=True):
     def is_beyond_noise(self, pairs: int = 1) -> bool:
         """Return whether noise explains the difference in at most 2 % of the cases; False if the noise is unknown.
 
-        pairs: number of differences among which this one was found, which the 2 % are divided by, as by `looks`.
+        pairs: number of differences among which this one was found, which the 2 % are divided by.
         """
         if not self.is_known or self.value == 0:
             return False
-        limit = CHANCE / (max(pairs, 1) * self.looks)
-        return self.error == 0 or chance_of(self.value / self.error, self.freedom) < limit
+        return self.error == 0 or chance_of(self.value / self.error, self.freedom) < CHANCE / max(pairs, 1)
 
 
 UNKNOWN = Difference(math.nan, math.nan, 0)
@@ -148,9 +145,8 @@ def difference(x: Floats, values: Floats, other_x: Floats, others: Floats) -> Di
     late = _late(apart, _LATE_OF_DIFFERENCE)
     if not len(late):
         return UNKNOWN
-    found = [mean_error(late, count, degree) for degree in range(2 if len(late) >= _FEWEST_OF_LINE else 1)]
-    error, freedom = min(found, key=lambda own: (math.isnan(own[0]), own[0]))
-    return Difference(float(late[-count:].mean()) * scale, error * scale, freedom, len(found))
+    error, freedom = mean_error(late, count, int(len(late) >= _FEWEST_OF_LINE))
+    return Difference(float(late[-count:].mean()) * scale, error * scale, freedom)
 
 
 def mean_error(points: Floats, count: int, degree: int = 0) -> tuple[float, int]:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.correlation import pearson
 from tuimon.draw.numbers import format_fraction, format_value
 from tuimon.samples.library import Entry, flag_shares
 from tuimon.samples.selection import finite, groups_of, mean_and_std, rewards_of
 from tuimon.store import Run
 from tuimon.text import clean
-from tuimon.vocabulary import meanings
 
 _EQUAL = 1e-3
 """Relative difference (absolute below 1) up to which two means are equal."""
@@ -43,16 +43,13 @@ def check_sentence(run: Run, entries: Sequence[Entry], step: int | None) -> str:
 
 def _readings(run: Run, concept: str, step: int) -> list[tuple[str, float]]:
     """Return the metrics of a concept that have a point at the step, the preferred first."""
-    known = [
-        (meaning.preference, name) for name, meaning in meanings(run.metrics).items() if meaning.concept == concept
+    names = metrics_of(run, concept, "val" if concept.endswith(".val") else "train", all_names=True)
+    samples = [(name, run.curve(name).sample_at(step)) for name in names]
+    return [
+        (name, sample.value)
+        for name, sample in samples
+        if sample is not None and sample.step == step and math.isfinite(sample.value)
     ]
-    readings: list[tuple[str, float]] = []
-    for _, name in sorted(known):
-        curve = run.curve(name)
-        row = int(curve.steps.searchsorted(step))
-        if row < len(curve) and int(curve.steps[row]) == step and math.isfinite(value := float(curve.values[row])):
-            readings.append((name, value))
-    return readings
 
 
 def shares_sentence(entries: Sequence[Entry]) -> str:

@@ -53,7 +53,9 @@ def usual(values: Floats, begin: int) -> Usual:
     known = np.concatenate((np.full(BLOCKS, np.nan), middles))
     windows = np.lib.stride_tricks.sliding_window_view(known, BLOCKS)[first - lead :]
     count = (~np.isnan(windows)).sum(axis=1)
-    level = np.where(count >= _FEWEST_BLOCKS, _known_median(windows), np.nan)
+    places = np.stack(((count - 1) // 2, count // 2), axis=1)  # NaN are sorted to the end
+    middle = np.take_along_axis(np.sort(windows, axis=1), np.maximum(places, 0), axis=1).mean(axis=1)
+    level = np.where(count >= _FEWEST_BLOCKS, middle, np.nan)
     noise = _noise(windows)
     rows = np.arange(begin, len(values)) // BLOCK - first
     return Usual(level[rows], windows[rows, -1], noise[rows])
@@ -67,16 +69,3 @@ def _noise(windows: Floats) -> Floats:
     rest = np.where(known, jumps - (np.where(known, jumps, 0.0).sum(axis=1) / count)[:, None], 0.0)
     noise = np.sqrt(np.square(rest).sum(axis=1) / (2 * np.maximum(count - 1, 1)))
     return np.where(count >= _FEWEST_OF_NOISE, noise, np.nan)
-
-
-def _known_median(rows: Floats) -> Floats:
-    """Return the median of the values of each row that are not NaN; NaN without any."""
-    ordered = np.sort(rows, axis=1)
-    count = (~np.isnan(rows)).sum(axis=1)
-    line = np.arange(len(rows))
-    lower, upper = (
-        ordered[line, np.maximum(count - 1, 0) // 2],
-        ordered[line, np.minimum(count // 2, rows.shape[1] - 1)],
-    )
-    result: Floats = 0.5 * lower + 0.5 * upper
-    return result

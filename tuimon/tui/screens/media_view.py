@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from tuimon.draw.numbers import format_bytes
 from tuimon.draw.table import KEPT, Column
@@ -72,7 +72,6 @@ class MediaScreen(TableScreen[MediaTable]):
     """Values other than scalars that a run has logged, such as images and tables."""
 
     WHERE = "media"
-    FOOTER: ClassVar = {"view": (5, "view"), "mark": (7, "mark"), "export": (8, "save"), "tab": (9, "texts")}
     PROMPT = "tags"
     PLACEHOLDER = "words of kinds and tags"
 

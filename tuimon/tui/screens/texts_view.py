@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.containers import Vertical
 
@@ -78,17 +78,6 @@ class TextsScreen(TableScreen[SampleTable]):
     """The texts of the run that is shown, one step at a time."""
 
     WHERE = "texts"
-    FOOTER: ClassVar = {
-        "next": (3, "step"),
-        "previous": (4, "before"),
-        "compare": (12, "diff"),
-        "cursor": (11, "charts"),
-        "fold": (10, "fold"),
-        "copy": (0, ""),
-        "mark": (13, "mark"),
-        "export": (14, "save"),
-        "tab": (15, "media"),
-    }
     PROMPT = "texts"
     PLACEHOLDER = "text  re:expression  format<1  length>512"
     CSS = """
