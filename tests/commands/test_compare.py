@@ -318,6 +318,23 @@ def test_patterns_choose_metrics(runs: Path, capsys: pytest.CaptureFixture[str])
     assert main(["compare", str(runs / "good")]) == 2
 
 
+def test_rows_have_their_distance_to_a_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    levels = {"new": (0.70, 0.74, 0.75), "old": (0.60, 0.62, 0.61)}
+    for method, values in levels.items():
+        for seed, value in enumerate(values):
+            rows = [{"step": step, "reward": value} for step in range(60)]
+            write_rows(tmp_path / f"{method}_s{seed}", rows, {"method": method, "seed": seed})
+    assert main(["compare", str(tmp_path), "--baseline", "old_s1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    cells = {line.split()[0]: re.split("  +", line.strip()) for line in lines if re.match("  (new|old) ", line)}
+    error = math.hypot(*(statistics.stdev(own) / math.sqrt(3) for own in levels.values()))
+    apart = (statistics.mean(levels["new"]) - statistics.mean(levels["old"])) / error
+    assert f"{apart:+.1f} SE" in cells["new"]
+    assert "baseline" in cells["old"]
+    assert main(["compare", str(tmp_path), "--baseline", "other"]) == 2
+    assert "no run other is compared" in capsys.readouterr().err
+
+
 def test_a_single_point_has_no_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, evaluations, best in (("long", 40, 0.9), ("short", 1, 0.95), ("poor", 40, 0.5)):
         rows = [{"step": step, "eval/reward": best + step % 3 / 100} for step in range(evaluations)]

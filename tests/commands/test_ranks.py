@@ -84,5 +84,5 @@ def test_summary_ranks_lists_jobs_whose_only_points_are_in_console_text(
     jobs.write(jobs.slurm_log(tmp_path / "slurm", 11), f"[rank11]: {jobs.MEMORY}\n")
     assert main(["summary", "--ranks", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split(",")[0] for line in lines if line[0] != " "] == ["torchrun: 16 ranks", "slurm: 16 ranks"]
+    assert [line.split(",")[0] for line in lines if line[0] != " "] == ["slurm: 16 ranks", "torchrun: 16 ranks"]
     assert any("rank 11 (n02" in line for line in lines)

@@ -20,7 +20,8 @@ LAYOUTS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("console_lay
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=[layout["program"] for layout in LAYOUTS])
 def test_the_printed_points_are_read(layout: dict[str, Any]) -> None:
-    found = series(feed(ConsoleDecoder(), layout["text"].encode()))
+    decoder = ConsoleDecoder()
+    found = series([*feed(decoder, layout["text"].encode()), *decoder.end()])
     wanted = {
         metric: [(step, repr(float(value))) for step, value in points] for metric, points in layout["points"].items()
     }

@@ -232,8 +232,8 @@ def test_config_is_read_when_metrics_appear_beside_it_and_when_it_changes(tmp_pa
     [run] = monitor.snapshot().runs
     assert run.config == {"lr": 0.1, "old": 1}
     put(tmp_path / "run" / "config.yaml", "lr: 0.2\n")
-    monitor.collector.hint([str(tmp_path / "run" / "config.yaml")])
-    monitor.update()
+    for _ in range(3):
+        monitor.update()
     [run] = monitor.snapshot().runs
     assert run.config == {"lr": 0.2}
 

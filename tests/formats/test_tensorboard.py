@@ -39,7 +39,7 @@ from tuimon.formats import StreamDecoder, recognise
 from tuimon.formats._shared.crc32c import crc32c
 from tuimon.formats._shared.settings_text import read_settings
 from tuimon.formats.tensorboard import _event_reader
-from tuimon.formats.tensorboard._event_content import MAX_TEXT_BYTES
+from tuimon.formats.tensorboard._event_content import MAX_CHARACTERS
 from tuimon.formats.tensorboard._event_message import read_event
 from tuimon.formats.tensorboard.event_file import FORMAT, EventFileDecoder
 from tuimon.model.points import Damage, Fact, Points, SegmentStart
@@ -332,7 +332,7 @@ def test_settings_logged_as_text_are_the_config() -> None:
     """As transformers and TRL log their arguments, and the config of the model."""
     arguments = {f"option_{number}": number for number in range(800)} | {"learning_rate": 1e-05}
     written = json.dumps(arguments, indent=2)
-    assert len(written) > MAX_TEXT_BYTES
+    assert len(written) > MAX_CHARACTERS
     items = decode(
         file_of(
             event(0, text("args/text_summary", written)),
@@ -346,7 +346,7 @@ def test_settings_logged_as_text_are_the_config() -> None:
         {"model_config": {"hidden_size": 64}},
     ]
     texts = [fact.value["text"] for fact in facts if fact.topic == "text"]
-    assert texts == [written[:MAX_TEXT_BYTES], '{"hidden_size": 64}', '{"answer": 42}']
+    assert texts == [written[:MAX_CHARACTERS], '{"hidden_size": 64}', '{"answer": 42}']
 
 
 @pytest.mark.parametrize(
@@ -376,10 +376,10 @@ def test_the_real_hyper_parameters() -> None:
 
 
 def test_texts_are_bounded() -> None:
-    data = file_of(*(event(step, text("note", "ä" * 5000)) for step in range(320)))
+    data = file_of(*(event(step, text("note", "ä" * 9000)) for step in range(320)))
     texts = [item for item in decode(data) if isinstance(item, Fact)]
     assert len(texts) == 300
-    assert max(len(item.value["text"]) for item in texts) == 4096
+    assert max(len(item.value["text"]) for item in texts) == MAX_CHARACTERS
 
 
 # ---- the format ----------------------------------------------------------------------------------------------------

@@ -95,11 +95,11 @@ def test_the_numbers_beside_a_text_are_points(tmp_path: Path) -> None:
     old_database(
         tmp_path / "a.db",
         ("t", "a", 3, '{"loss": 0.5, "response": "hello", "note": "' + "x" * 300 + '", "rows": [{"a": 1}]}'),
-        ("t", "a", 4, '{"loss": "NaN", "eval/path": "-Infinity", "version": "2", "nested": {"prompt": "x", "y": 1}}'),
+        ("t", "a", 4, '{"loss": "NaN", "eval/rate": "-Infinity", "version": "2", "nested": {"prompt": "x", "y": 1}}'),
     )
     assert series(read(trackio.TrackioDecoder(), tmp_path / "a.db")["a"]) == {
         "loss": [(3, "0.5"), (4, "nan")],
-        "eval/path": [(4, "-inf")],
+        "eval/rate": [(4, "-inf")],
         "nested/y": [(4, "1.0")],
     }
 

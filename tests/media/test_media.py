@@ -322,7 +322,7 @@ def test_texts_tables_and_charts_of_swanlab_are_shown(tmp_path: Path) -> None:
     assert shown["4.json"][0] == "Precision"
     assert "not a table" in shown["5.json"][0]
     assert [tags[name].kind for name in ("001-00000006.swanlab.pts.json", "001-00000007.pdb")] == [Kind.OTHER] * 2
-    assert (tags["001-00000008.gif"].kind, shown["8.gif"][0]) == (Kind.VIDEO, "1            5 bytes  001-00000008.gif")
+    assert (tags["001-00000008.gif"].kind, shown["8.gif"][0]) == (Kind.VIDEO, "1  5 bytes  001-00000008.gif")
     (tmp_path / "media" / "text" / "001-00000001.txt").unlink()
     [head, *_] = detail_rows(tags["001-00000001.txt"], 60, 40, HEAT, 1, None, False)[1]
     assert head[0].rstrip() == " No such file or directory: 001-00000001.txt"

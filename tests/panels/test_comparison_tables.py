@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from conftest import DATA
 from support.dashboard import opened, text, until
-from support.made_run import runs_of, snapshot_of
+from support.made_run import snapshot_of
 from support.programs import write, write_rows
 
 from tuimon.exports.compare import as_text, comparison_document
@@ -21,7 +21,7 @@ from tuimon.model.points import Topic
 from tuimon.model.views import Row, Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import ChartOptions, metric_panel, overlay_lines
-from tuimon.panels.lists.comparison import Comparison, ahead, compare
+from tuimon.panels.lists.comparison import Comparison, compare
 from tuimon.panels.lists.comparison_tables import comparison_tables, screen_rows
 
 
@@ -147,20 +147,3 @@ def test_arguments_hosts_and_versions_that_differ_are_a_table_of_their_own(tmp_p
     about = table_of(compare(runs), "Run, where it differs")
     assert list(about) == ["arguments"], "everything else is equal"
     assert sorted(about["arguments"].values()) == sorted(facts["arguments"] for facts in logged_by)
-
-
-def test_which_of_some_runs_is_ahead_on_the_chosen_metric() -> None:
-    steps = range(20)
-    runs = runs_of(
-        *[
-            {
-                "reward": (steps, [gain * step for step in steps]),
-                "val_loss": (steps, [gain + step % 2 for step in steps]),
-            }
-            for gain in (1.0, 5.0)
-        ]
-    )
-    assert ahead(runs).startswith("run1 is ahead of run0: reward ")
-    assert ahead(runs, "best(val loss)").startswith("run0 is ahead of run1: loss (val) ")
-    assert ahead(runs, "entropy") == ""
-    assert ahead(runs[:1]) == ""

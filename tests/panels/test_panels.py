@@ -369,21 +369,6 @@ def test_the_files_of_the_ranks_of_a_job_do_not_disagree() -> None:
     assert chart(run, "loss").note == "of rank_000.jsonl"
 
 
-def test_a_disagreement_between_sources_is_in_the_note() -> None:
-    steps = range(100)
-    store = store_of({"loss": (steps, [0.51 for _ in steps])})
-    add_source(store, 7, "logs/metrics.jsonl", 30, {"loss": (steps, [0.53 if s >= 40 else 0.51 for s in steps])})
-    note = chart(store.snapshot().runs[0], "loss").note
-    assert note == "2 sources disagree from step 40: 0.51 here, 0.53 in metrics.jsonl"
-    add_source(store, 8, "logs/other.csv", 20, {"loss": (steps, [0.54 if s >= 60 else 0.51 for s in steps])})
-    note = chart(store.snapshot().runs[0], "loss").note
-    assert note == "3 sources disagree from step 40: 0.51 here, 0.53 in metrics.jsonl"
-    once = store_of({"clipfrac": (steps, [s / 7 for s in steps])})
-    add_source(once, 7, "other.csv", 20, {"clipfrac": (steps, [s / 7 + (s == 9) * 1e-5 for s in steps])})
-    view = metric_panel("clipfrac").view(once.snapshot().runs[0], Size(80, 12), START, Symbols.BRAILLE)
-    assert view.note.startswith("2 sources disagree at step 9: 1.28571 here, 1.28572 in other.csv")
-
-
 def test_a_restart_has_one_mark_although_a_validation_comes_later() -> None:
     """Restarted at 42; the first validation after it is at 60."""
     series = {"train/loss": (range(2, 77, 2), [1.0] * 38), "eval/loss": ([20, 40, 60], [1.0] * 3)}

@@ -6,7 +6,7 @@ import pytest
 from support.tables import table_rows
 
 from tuimon.model.ranks import RankRow
-from tuimon.panels.lists.rank_rows import lines_differ, rank_columns
+from tuimon.panels.lists.rank_rows import rank_columns
 
 
 @pytest.mark.parametrize(
@@ -38,28 +38,8 @@ def test_quantities_have_units_and_a_long_loss_is_rounded(written: str, shown: s
         assert head.index(quantity) + len(quantity) == cells.index(value) + len(value)
 
 
-@pytest.mark.parametrize(
-    ("lines", "differ"),
-    [
-        (["[rank0] step 10 of rank 0", "[rank1] step 11 of rank 1"], False),
-        (["step 10", "step 10", "torch.OutOfMemoryError: CUDA out of memory"], True),
-        (["", ""], False),
-        (["step 10"], True),
-    ],
-)
-def test_lines_of_ranks_are_compared_without_their_numbers(lines: list[str], differ: bool) -> None:
-    rows = [RankRow("", rank, "node01", rank, "run", 0.0, line=line) for rank, line in enumerate(lines)]
-    assert lines_differ(rows) is differ
-
-
-def test_the_column_of_lines_can_be_left_out() -> None:
-    row = RankRow("", 1, "node01", 1, "run", 0.0, line="one line of all ranks")
-    texts = ("".join(text for text, _ in cells) for cells in table_rows(rank_columns(False), [row], 99))
-    assert all("line" not in text for text in texts)
-
-
 def test_a_column_that_does_not_fit_is_left_out() -> None:
     row = RankRow("", 11, "node02", 3, "slow", 0.0, step=40, own=0.476, wait=0.055, loss="1.9354")
-    head, cells = ("".join(text for text, _ in part) for part in table_rows(rank_columns(False), [row], 45))
+    head, cells = ("".join(text for text, _ in part) for part in table_rows(rank_columns(), [row], 45))
     assert head.split() == ["rank", "node", "gpu", "state", "step", "own", "s"]
     assert cells.split() == ["11", "node02", "3", "SLOW", "40", ".476"]

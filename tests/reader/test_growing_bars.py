@@ -41,10 +41,10 @@ class _Events(Watcher):
     def wait(self, timeout: float | None = None) -> Hints:
         if self.drawn_at:
             self.stop.set()
-            return Hints(frozenset(), frozenset(), structure_changed=False)
+            return Hints(frozenset(), structure_changed=False)
         draw(self.log, 3)
         self.drawn_at = time.monotonic()
-        return Hints(frozenset({str(self.log)}), frozenset(), structure_changed=False)
+        return Hints(frozenset({str(self.log)}), structure_changed=False)
 
 
 @pytest.mark.usefixtures("capfdbinary")

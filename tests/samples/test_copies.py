@@ -101,4 +101,4 @@ def test_the_list_counts_the_texts_of_the_step(tmp_path: Path, capsys: pytest.Ca
     board(tmp_path, [("7", 0.0)])
     assert main(["samples", str(tmp_path)]) == 0
     head = capsys.readouterr().out.splitlines()[0]
-    assert head == "step 1, train: 5 texts, mean reward 0.4, 2 of 4 identical in group 1"
+    assert head == "step 1, train: 5 texts, mean reward 0.4"

@@ -78,9 +78,7 @@ def test_passed_is_defined_by_an_accuracy_or_a_binary_reward() -> None:
     assert pass_field([]) == pass_field([{"reward": math.nan}]) == ""
 
 
-def test_identical_responses_of_a_group_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from tuimon.commands import main
-
+def test_identical_responses_of_a_group_are_counted(tmp_path: Path) -> None:
     texts = {"p": ["same", "other", "same", "third", "other", "same"], "q": ["same", "b"], "r": ["x", "x"]}
     rows = [{"input": key, "output": text, "score": 1.0, "step": 1} for key in texts for text in texts[key]]
     (tmp_path / "1.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -89,11 +87,6 @@ def test_identical_responses_of_a_group_are_counted(tmp_path: Path, capsys: pyte
     entries = library.entries(1)
     assert [group.identical for group in groups_of(entries)] == [3, 0, 2]
     assert "2 of 3 groups with identical texts" in shares_sentence(entries)
-    assert main(["samples", str(tmp_path)]) == 0
-    head = "step 1, train: 10 texts, mean reward 1, 3 of 6 identical in group 1, and in 1 more"
-    assert capsys.readouterr().out.splitlines()[0] == head
-    assert main(["samples", str(tmp_path), "--best", "9"]) == 0
-    assert "identical" not in capsys.readouterr().out, "not those of the nine"
 
 
 def test_comparisons_and_patterns(library: Library) -> None:

@@ -56,6 +56,6 @@ def test_a_sparse_event_file_costs_what_it_holds(tmp_path: Path) -> None:
     path.touch()
     os.truncate(path, 1 << 40)
     source = StreamSource(str(path), FORMAT, remote=False)
-    assert list(source.read_new(16 << 20, closed=False)) == []
+    assert list(source.read_new(16 << 20)) == []
     assert (source.read, source.state) == (1 << 40, "current")
     assert list(source.flush()) == [Damage(0, 1 << 40, "no record header")]

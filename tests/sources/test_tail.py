@@ -219,7 +219,7 @@ def test_a_fifo_or_a_device_is_never_opened(tmp_path: Path) -> None:
         tail = Tail(str(path))
         assert read(tail) == []
         assert (tail.state, tail.message) == ("unreadable", f"{what}, not a file")
-        assert DocumentFile(str(path)).poll(hint=True) is None
+        assert DocumentFile(str(path)).poll() is None
         with pytest.raises(NotRegular):
             open_regular(str(path))
 

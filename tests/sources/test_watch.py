@@ -27,20 +27,17 @@ def watcher() -> Iterator[Watcher]:
         yield watcher
 
 
-def until(watcher: Watcher, path: Path | None = None, structure: bool = False, closed: bool = False) -> Hints:
+def until(watcher: Watcher, path: Path | None = None, structure: bool = False) -> Hints:
     """Wait for a hint for a path, or for the structure; return the union of all hints until then."""
     deadline = time.monotonic() + LONG
     paths: set[str] = set()
-    shut: set[str] = set()
     changed = False
     while time.monotonic() < deadline:
         hints = watcher.wait(deadline - time.monotonic())
         paths |= hints.paths
-        shut |= hints.closed
         changed |= hints.structure_changed
-        seen = shut if closed else paths
-        if (path is None or str(path) in seen) and (changed or not structure):
-            return Hints(frozenset(paths), frozenset(shut), changed)
+        if (path is None or str(path) in paths) and (changed or not structure):
+            return Hints(frozenset(paths), changed)
     raise AssertionError(f"no hint: {sorted(paths)}")
 
 
@@ -48,7 +45,7 @@ def drain(watcher: Watcher, directory: Path) -> set[str]:
     """Return the paths of the hints that come before those of a file that is written now."""
     last = directory / f"last{time.monotonic_ns()}"
     append(last)
-    return {path for path in until(watcher, last, closed=True).paths if not Path(path).name.startswith("last")}
+    return {path for path in until(watcher, last).paths if not Path(path).name.startswith("last")}
 
 
 def append(path: Path, data: bytes = b"x") -> None:
@@ -64,9 +61,8 @@ def test_growth(watcher: Watcher, tmp_path: Path) -> None:
     file = log.open("ab", buffering=0)
     file.write(b"x")
     hints = until(watcher, log)
-    assert hints == Hints(frozenset({str(log)}), frozenset(), False)
+    assert hints == Hints(frozenset({str(log)}), False)
     file.close()
-    assert until(watcher, log, closed=True).closed == {str(log)}
 
 
 def test_files_created_moved_and_deleted(watcher: Watcher, tmp_path: Path) -> None:
@@ -76,7 +72,7 @@ def test_files_created_moved_and_deleted(watcher: Watcher, tmp_path: Path) -> No
     assert until(watcher, temporary).structure_changed
     drain(watcher, tmp_path)
     temporary.replace(log)
-    assert until(watcher, log, closed=True).structure_changed
+    assert until(watcher, log).structure_changed
     drain(watcher, tmp_path)
     (tmp_path / "new").mkdir()
     assert until(watcher, structure=True).paths == frozenset()
@@ -115,7 +111,7 @@ def test_a_burst_of_writes_returns_few_times(watcher: Watcher, tmp_path: Path) -
         append(log)
     append(last := tmp_path / "last")
     returns = 1
-    while str(last) not in watcher.wait(LONG).closed:
+    while str(last) not in watcher.wait(LONG).paths:
         assert time.monotonic() - begin < LONG
         returns += 1
     took = time.monotonic() - begin
@@ -205,14 +201,14 @@ def test_a_timeout_without_events(tmp_path: Path) -> None:
         watcher.set_directories([str(tmp_path)])
         assert (watcher.mode, watcher.detail) == ("poll", "poll every 2 s (asked for)")
         append(tmp_path / "log")
-        assert watcher.wait(0.1) == Hints(frozenset(), frozenset(), False)
+        assert watcher.wait(0.1) == Hints(frozenset(), False)
 
 
 def test_wake_from_another_thread(watcher: Watcher) -> None:
     begin = time.monotonic()
     timer = threading.Timer(0.05, watcher.wake)
     timer.start()
-    assert watcher.wait(LONG) == Hints(frozenset(), frozenset(), False)
+    assert watcher.wait(LONG) == Hints(frozenset(), False)
     assert time.monotonic() - begin < LONG
     timer.join()
     watcher.wake()
@@ -275,7 +271,7 @@ def test_simulated_inotify_limits(tmp_path: Path, code: int, text: str) -> None:
         assert (watcher.mode, watcher.detail) == ("poll", f"poll every 1 s ({text})")
         for _ in range(3):
             watcher.set_directories([str(tmp_path)])
-        assert watcher.wait(0.01) == Hints(frozenset(), frozenset(), False)
+        assert watcher.wait(0.01) == Hints(frozenset(), False)
         assert len(tries) == 1  # not tried again at every turn
 
 

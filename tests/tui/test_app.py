@@ -181,8 +181,6 @@ async def test_panels_have_borders_on_a_wide_screen_if_wanted(log: Path) -> None
         await until(app, pilot, lambda s: "╭" not in s and "KL" in s)
         await pilot.resize_terminal(160, 40)
         await until(app, pilot, lambda s: "╭ KL" in s)
-        next(action for action in app.actions if action.id == "frames").do(app)
-        await until(app, pilot, lambda s: "╭" not in s and "KL" in s)
 
 
 async def test_long_sentences_are_wrapped(tmp_path: Path) -> None:

@@ -21,9 +21,8 @@ from tuimon.model.views import Role
 from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.store import Store
 from tuimon.text import cell_width
-from tuimon.tui.action import key_names
+from tuimon.tui.action import footer, key_names
 from tuimon.tui.actions import all_actions, with_user_keys
-from tuimon.tui.bars import zoomed_actions
 from tuimon.tui.palette import ActionProvider
 from tuimon.tui.screens.health import note_entries
 from tuimon.tui.screens.help import ESSENTIAL, help_entries
@@ -155,7 +154,6 @@ QUERIES = {
     "throttle": "show system metrics",
     "utilisation": "show system metrics",
     "hide run": "run list: hide",
-    "mtrc lst": "metric list",  # letters of a label in their order
 }
 """Query: title of the expected first entry, without its keys."""
 
@@ -174,7 +172,7 @@ async def test_the_palette_and_the_help_begin_with_what_a_query_means(tmp_path: 
         for query, expected in QUERIES.items():
             hits = sorted([hit async for hit in provider.search(query)], reverse=True)
             found[query] = re.sub(r" \(.+\)$", "", str(hits[0].match_display)) if hits else ""
-            if not expected.startswith(("show ", "no ", "run list: ")) and query != "mtrc lst":
+            if not expected.startswith(("show ", "no ", "run list: ")):
                 first = next(entry for entry in help_entries(app.actions, "dashboard", query) if entry.target)
                 helped[query] = first.target.label if first.target else ""
         assert found == QUERIES
@@ -194,14 +192,16 @@ async def test_the_palette_and_the_help_begin_with_what_a_query_means(tmp_path: 
 
 
 def test_footer_of_a_zoomed_panel_without_an_axis_has_no_keys_of_charts() -> None:
-    labels = {axis: [action.label for action in zoomed_actions(all_actions(), axis)] for axis in (True, False)}
-    assert {"pan", "cursor", "smooth", "scale", "go to"} < set(labels[True])
-    assert sorted(labels[False]) == ["back", "keys", "next panel"]
+    labels = {
+        kind: [action.label for action in footer(all_actions(), f"dashboard.{kind}")] for kind in ("chart", "panel")
+    }
+    assert {"pan", "cursor", "smooth", "scale", "go to"} < set(labels["chart"])
+    assert labels["panel"] == ["back", "keys", "next panel"]
 
 
 def test_an_action_without_a_key_is_not_listed_under_the_key_of_the_palette() -> None:
     keys = {action.id: key_names(action.keys) for action in all_actions()}
-    assert keys["frames"] == keys["together"] == "palette"
+    assert keys["together"] == keys["settings_file"] == "palette"
     assert [id for id, shown in keys.items() if shown == "Ctrl+p"] == ["palette"]
 
 
@@ -254,10 +254,10 @@ async def test_help_is_wrapped_at_any_width_and_shows_the_position(run: Path) ->
         await pilot.press("space")
         shown += await until(app, pilot, lambda s: "rows 19-36 of " in s)
         words = " ".join(shown.split())
-        essential = [a for a in app.actions if 0 < a.footer < 10 and "dashboard" in a.where and a.id != "next_run"]
+        essential = [action for action in footer(app.actions, "dashboard")[:9] if action.id != "next_run"]
         assert all(word in words for action in essential for word in action.help.split())
         await pilot.resize_terminal(120, 20)
-        await until(app, pilot, lambda s: "Borders around the panels, from 160 columns on; again: hide them" in s)
+        await until(app, pilot, lambda s: "Draw the metrics of the filter in one chart" in s)
         await pilot.press("G")
         await until(app, pilot, lambda s: "seeds of the base" in s)
 
@@ -276,11 +276,18 @@ def test_the_keys_of_the_screen_follow_the_most_important_ones() -> None:
         targets = [
             entry.target for entry in help_entries(actions, where, "") if entry.target and where in entry.target.where
         ]
-        essential = sum(action.footer > 0 for action in targets)
+        essential = len(footer(actions, where))
         sections = [action.section for action in targets[min(essential, ESSENTIAL) :]]
         own = {action.section for action in actions if action.where == (where,)} | {"Movement"}
         assert sections[0] in own, where
         assert sections[-1] == "General", where
+
+
+def test_a_footer_has_actions_of_its_screen() -> None:
+    actions = all_actions()
+    for where in {where for action in actions for where in action.where}:
+        for view in ("", ".grid", ".comparison", ".scatter", ".settings", ".chart", ".panel"):
+            assert all(where in action.where for action in footer(actions, where + view)), where + view
 
 
 def test_key_for_an_unknown_action_is_an_error() -> None:

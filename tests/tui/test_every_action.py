@@ -321,9 +321,6 @@ async def test_panels(tmp_path: Path) -> None:
         assert board.panel.id == "kl"
         await t.press("page_up")
         assert board.panel.id == "loss"
-        t.app.action_do("frames")  # the palette has it
-        t.done.add("frames")
-        await until(t.app, t.pilot, lambda s: "Panels have borders from 160 columns on" in s)
         await t.press("open", "metrics")
         assert not board.zoomed
         headings = [panel for panel in board.panels if isinstance(panel, Heading)]

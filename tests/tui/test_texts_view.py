@@ -422,6 +422,15 @@ def test_a_group_has_the_label_of_the_list_beside_its_text(group: str, label: st
     assert "".join(part for part, _ in rows[1]).endswith(f"  {shown}")
 
 
+async def test_the_help_explains_the_flags(tmp_path: Path) -> None:
+    async with opened(write_run(tmp_path / "run", [1]), (160, 24)) as (app, pilot):
+        await until(app, pilot, lambda s: "step 1" in s)
+        await pilot.press("T", "question_mark")
+        await until(app, pilot, lambda s: "most important keys" in s)
+        await pilot.press("G")
+        await until(app, pilot, lambda s: "L loop: one piece again" in s)
+
+
 async def test_why_a_file_cannot_be_read_comes_before_options_of_trainers(tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()

@@ -185,11 +185,10 @@ def lost_at_restarts(run: Run) -> tuple[LostWork, ...]:
     An attempt of which nothing is drawn, because a later one began at its first step or before it, has none.
     """
     curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
-    restarts = curve.restarts.tolist() if curve is not None and not curve.ordinal else []
-    if curve is None or not restarts:
+    if curve is None or curve.ordinal or not len(curve.restarts):
         return ()
     superseded = curve.superseded_points()
-    return tuple(_lost_at(run, curve, row, superseded) for row in restarts)
+    return tuple(_lost_at(run, curve, row, superseded) for row in curve.restarts.tolist())
 
 
 def _lost_at(run: Run, curve: Curve, row: int, superseded: SupersededPoints) -> LostWork:

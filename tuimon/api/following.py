@@ -45,7 +45,7 @@ class Follower(Iterator[Snapshot], AsyncIterator[Snapshot]):
                     if changed or monitor.store.version != self._delivered:
                         return Snapshot(monitor.snapshot())
                     self._watcher.set_directories(monitor.collector.directories)
-                    monitor.collector.hint(self._watcher.wait(self._interval).closed)
+                    self._watcher.wait(self._interval)
             return None
         finally:
             if self._closed.is_set():

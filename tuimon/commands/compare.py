@@ -27,6 +27,7 @@ _MOST_NAMED = 3
 
 _OPTIONS = f"""\
 {SOME_PATHS}{METRICS}--all  every metric in full, and settings that do not differ
+--baseline RUN  add the distance of each row to this run, or group of seeds, in standard errors
 --best  compare the best value of each run instead of its level
 --reaches VALUE  where (step, or --x) each run first reaches this reward (or loss); of a single run, too
 --x AXIS  compare at equal step (default), time (since the start), epoch, samples, tokens, or metric:NAME
@@ -69,7 +70,8 @@ def _run(options: argparse.Namespace) -> int:
     elif alone:
         print(exports.reached_sentence(comparison))
     else:
-        print("\n".join(exports.as_text(comparison, time.time(), terminal_width(), options.all)))
+        lines = exports.as_text(comparison, time.time(), terminal_width(), options.all, options.baseline)
+        print("\n".join(lines))
     return code
 
 
@@ -116,6 +118,6 @@ _EXAMPLES = """\
   tuimon compare sweep/ --reaches 0.6            the step at which each run reaches the reward 0.6
   tuimon compare sweep/ --metric '*reward*' --best
 """
-_VALUES = {"--reaches": {"type": between(-math.inf)}, "--x": {"default": "step"}}
+_VALUES = {"--reaches": {"type": between(-math.inf)}, "--x": {"default": "step"}, "--baseline": {"default": ""}}
 _HELP = "compare runs: which is better, and which settings differ"
 COMMAND = Command("compare", _HELP, _OPTIONS, _run, _EXAMPLES, _VALUES)

@@ -238,7 +238,7 @@ def _print_changes(paths: list[str], interval: float, poll: bool) -> None:
                 sys.stdout.write(line)
             sys.stdout.flush()
             watcher.set_directories(monitor.collector.directories)
-            monitor.collector.hint(watcher.wait(interval).closed)
+            watcher.wait(interval)
     finally:
         watcher.close()
 

@@ -7,13 +7,16 @@ the value; without headings, both.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+import numpy as np
+
 from tuimon.draw.numbers import format_fraction, format_value
 from tuimon.draw.rows import clean_row, fit_rows, join, title_row, wrap_row
 from tuimon.draw.table import aligned
 from tuimon.model.views import Bar, BarView, Role, Row, Rows, Size, Span, Symbols
 from tuimon.text import cell_width, clean
 
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
 _PLAIN_FILLS = "#=+-%~:o"
 """Fill characters of the parts in ASCII."""
 _SHORTEST_NAME = 20
@@ -38,38 +41,21 @@ def render_bars(view: BarView, size: Size, symbols: Symbols) -> Rows:
 
 
 def stacked_bar(view: BarView, width: int, symbols: Symbols) -> Row:
-    """Return a row with each part as wide as its share, exact to a quarter of a cell, with its label if it fits."""
+    """Return a row with each part as wide as its share, with its label if it fits."""
     total = max(view.total, sum(bar.value for bar in view.bars))
     if not 0 < total < float("inf") or width <= 0:
         return (("." * width if symbols is Symbols.ASCII else "─" * width, Role.FAINT),)
-    edges = [0.0]
-    for bar in view.bars:
-        edges.append(edges[-1] + bar.value / total * width)
+    plain = symbols is Symbols.ASCII
+    edges = np.rint(np.cumsum([0.0, *(bar.value for bar in view.bars)]) / total * width).astype(int).tolist()
     spans: list[Span] = []
-    done = 0
-    for index, bar in enumerate(view.bars):
-        start, end = edges[index], edges[index + 1]
-        last = round(end) if index + 1 == len(view.bars) or symbols is Symbols.ASCII else int(end + 0.5)
-        last = min(max(last, done), width)
-        cells = last - done
-        if cells:
-            fill = _PLAIN_FILLS[index % len(_PLAIN_FILLS)] if symbols is Symbols.ASCII else "█"
-            text = fill * cells
-            if symbols is not Symbols.ASCII:
-                text = _soft_ends(text, start - done, end - last)
-            spans.append((_with_label(text, clean(bar.label)), bar.role))
-        done = last
-    rest = "." if symbols is Symbols.ASCII else "─"
-    return join(spans, ((rest * (width - done), Role.FAINT),))
-
-
-def _soft_ends(text: str, start: float, end: float) -> str:
-    """Refine the ends of a part: its first cell may be half, its last cell is exact to an eighth."""
-    if end < 0:
-        text = text[:-1] + _EIGHTHS[max(round((1 + end) * 8), 1)]
-    if len(text) > 1 and start > 0.25:
-        text = "▐" + text[1:]
-    return text
+    for index, (bar, (begin, end)) in enumerate(zip(view.bars, pairwise(edges), strict=True)):
+        fill = _PLAIN_FILLS[index % len(_PLAIN_FILLS)] if plain else "█"
+        text = fill * (end - begin)
+        if not plain and len(text) > 1 and end < edges[-1]:
+            text = text[:-1] + "▊"  # a border without colours
+        spans.append((_with_label(text, clean(bar.label)), bar.role))
+    rest = ("." if plain else "─") * (width - edges[-1])
+    return join(spans, ((rest, Role.FAINT),))
 
 
 def _with_label(text: str, label: str) -> str:

@@ -137,14 +137,11 @@ def _with_end(title: str, room: int) -> str:
         return title
     if " " not in title and "/…/" in (name := fit_name(title, room)):
         return name
-    for separator in _SEPARATOR.finditer(title):
-        tail = title[separator.end() :]
-        if room // 3 <= cell_width(tail) < room:
-            return f"…{tail}"
-    for separator in _WORD_END.finditer(title):
-        tail = title[separator.end() :]
-        if room * 2 // 3 <= cell_width(tail) < room:
-            return f"…{tail}"
+    for separators, least in ((_SEPARATOR, room // 3), (_WORD_END, room * 2 // 3)):
+        for separator in separators.finditer(title):
+            tail = title[separator.end() :]
+            if least <= cell_width(tail) < room:
+                return f"…{tail}"
     return fit(title, room, keep="end")
 
 

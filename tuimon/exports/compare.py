@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
@@ -17,6 +18,8 @@ from tuimon.analysis.comparison_rows import MetricRows, Row
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.draw.numbers import format_exact
+from tuimon.draw.table import TextColumn
+from tuimon.errors import UsageError
 from tuimon.exports.documents import Count, Number, Split, State, StepValue, Version, known, note_entry, one_of
 from tuimon.exports.table import no_room, table_text, wrapped
 from tuimon.panels.lists.comparison import Comparison
@@ -361,8 +364,14 @@ _LATEX = str.maketrans(
 )
 
 
-def as_text(comparison: Comparison, now: float, width: int | None = None, full: bool = False) -> Iterator[str]:
-    """Yield lines of at most `width` cells (None: unlimited). full: print every metric in full, and every setting."""
+def as_text(
+    comparison: Comparison, now: float, width: int | None = None, full: bool = False, baseline: str = ""
+) -> Iterator[str]:
+    """Yield lines of at most `width` cells (None: unlimited).
+
+    - full: print every metric in full, and every setting.
+    - baseline: name of a row or of one of its runs; the rows of the first table have their distance to it.
+    """
     sentences = list(filter(None, (comparison.first_line, comparison.axis.sentence)))
     for sentence in sentences:
         yield from wrapped(sentence, width)
@@ -370,6 +379,8 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
     for number, own in enumerate(comparison_tables(comparison, now, full)):
         if number or sentences:
             yield ""
+        if not number and baseline:
+            own = replace(own, columns=[*own.columns, _distances(comparison, baseline)])
         if not own.is_by_run:
             yield from wrapped(own.title, width)
         elif own.names:
@@ -381,6 +392,28 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
         if own.note:
             yield from wrapped(f"  {own.note}", width, 2)
     yield from no_room(left_out, width)
+
+
+def _distances(comparison: Comparison, baseline: str) -> TextColumn:
+    """Return the distance of each row of the metric that decides to the baseline: "+2.3 SE" of their difference.
+
+    Raises UsageError if no row has this name.
+    """
+    rows = comparison.main.rows if comparison.main is not None else ()
+    base = next((row for row in rows if baseline in (row.name, *comparison.labels_of(row.runs))), None)
+    if base is None:
+        raise UsageError(
+            f"--baseline: no run {clean(baseline)} is compared", f"Rows: {', '.join(r.name for r in rows)}."
+        )
+    distances = [
+        (row.level - base.level) / error if (error := math.hypot(row.error, base.error)) > 0 else math.nan
+        for row in rows
+    ]
+    cells = [
+        "baseline" if row is base else f"{distance:+.1f} SE" if math.isfinite(distance) else "-"
+        for row, distance in zip(rows, distances, strict=True)
+    ]
+    return TextColumn("to the baseline", cells)
 
 
 def reached_sentence(comparison: Comparison) -> str:

@@ -65,16 +65,11 @@ def _arrays(data: bytes) -> dict[str, npt.NDArray[Any]]:
         raise Unfinished("empty document")
     arrays: dict[str, npt.NDArray[Any]] = {}
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for key in ("timesteps", *_METRICS):
-                name = f"{key}.npy"
-                if name not in archive.namelist():
-                    continue
-                if archive.getinfo(name).file_size > _LARGEST:
-                    raise FormatError(f"an array of more than {_LARGEST >> 20} MiB")
-                with archive.open(name) as member:
-                    array = np.lib.format.read_array(member, allow_pickle=False)
-                if array.dtype.kind in "iufb":
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            if max((member.file_size for member in archive.zip.infolist()), default=0) > _LARGEST:
+                raise FormatError(f"an array of more than {_LARGEST >> 20} MiB")
+            for key in archive.keys() & {"timesteps", *_METRICS}:
+                if (array := archive[key]).dtype.kind in "iufb":
                     arrays[key] = array
     except zipfile.BadZipFile:
         raise Unfinished("half-written document") from None

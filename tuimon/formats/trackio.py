@@ -11,7 +11,6 @@ by it.
 
 from __future__ import annotations
 
-import math
 import posixpath
 import sqlite3
 from typing import Any
@@ -22,11 +21,10 @@ from tuimon.formats import Format
 from tuimon.formats._shared.database import NewRows, RunsDatabase, columns
 from tuimon.formats._shared.json import parse
 from tuimon.formats._shared.row_reader import RowReader
-from tuimon.formats._shared.rows import number, trimmed
+from tuimon.formats._shared.rows import trimmed
 from tuimon.model.points import Damage, Fact, Points
 
 _TABLE = re.compile(rb'create table "?metrics"? ?\((?=.*\brun_name\b)(?=.*\bstep\b)(?=.*\bmetrics\b)', re.IGNORECASE)
-_NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 class TrackioDecoder(RunsDatabase):
@@ -71,10 +69,10 @@ class TrackioDecoder(RunsDatabase):
             stamp = {"timestamp": timestamp} if step is None else {"step": step, "timestamp": timestamp}
             for key in stamp:
                 row.pop(key, None)
-            by_run.setdefault(run, []).append(stamp | _numbers(row))
+            by_run.setdefault(run, []).append(stamp | row)
         for run, rows in by_run.items():
             if (run, table) not in self._readers:
-                self._readers[run, table] = RowReader(self.metrics(run))
+                self._readers[run, table] = RowReader(self.metrics(run), samples=False)
             items = [item for item in self._readers[run, table].read(rows) if isinstance(item, Points)]
             if table == "system_metrics":
                 names = {(run, points.names[index]) for points in items for index in set(points.metric.tolist())}
@@ -105,25 +103,6 @@ def _parsed(document: bytes) -> dict[str, Any] | None:
     if dict not in set(map(type, row.values())):
         return row
     return {key: value for key, value in row.items() if not (isinstance(value, dict) and "_type" in value)}
-
-
-def _numbers(row: dict[str, Any]) -> dict[str, Any]:
-    """Return `row` without texts and lists, so that RowReader does not take it for a sample."""
-    kinds = set(map(type, row.values()))
-    if str not in kinds and list not in kinds and dict not in kinds:
-        return row
-    numbers: dict[str, Any] = {}
-    for key, value in row.items():
-        kind = type(value)
-        if kind is dict:
-            numbers[key] = _numbers(value)
-        elif kind is str:
-            value = _NON_FINITE.get(value, number(value, key))
-            if value is not None:
-                numbers[key] = value
-        elif kind is not list:
-            numbers[key] = value
-    return numbers
 
 
 FORMAT = Format(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
+from tuimon.draw.table import aligned
 from tuimon.media import Distribution, Item, PrecisionRecall, Setting
 from tuimon.media.library import Tag, content_of
 from tuimon.media.shape import area_under, is_exact, limited, mean, normalized, rebucket, total
@@ -26,7 +27,6 @@ _LEVELS = {False: " ░▒▓█", True: " .:*#"}
 """Shades by level; True: ASCII. They can be distinguished without colour."""
 _NUMBERS_FROM = 10
 """Rows from which the numbers of a distribution are shown below it."""
-_WIDEST_STEP = 12
 _TEXT_LINES = 500
 _CHART_FROM = 12
 """Rows from which the chart of a table is drawn above its rows."""
@@ -189,10 +189,12 @@ def _text(item: Item, text: str, width: int) -> list[Row]:
 
 
 def _settings(settings: dict[str, Setting], width: int) -> list[Row]:
-    return [
-        ((fit(f" {clean(key)}", min(40, width // 2)), Role.MUTED), (clean(str(value), width // 2), Role.VALUE))
-        for key, value in redacted(settings).items()
-    ]
+    rows = [((clean(key), Role.MUTED), (clean(str(value)), Role.VALUE)) for key, value in redacted(settings).items()]
+    return _indented(aligned(rows, width - 1, left=(0, 1)))
+
+
+def _indented(rows: Sequence[Row]) -> list[Row]:
+    return [((" ", Role.MUTED), *row) for row in rows]
 
 
 def _table(item: Item, width: int, height: int, plain: bool) -> list[Row]:
@@ -207,22 +209,18 @@ def _table_rows(table: Table, item: Item, width: int, height: int) -> list[Row]:
     if table.problem or not table.columns:
         return [((head, Role.MUTED),)]
     listed = table.rows[: max(height - 2, 0)]
-    cells = [[_cell(value) for value in row] for row in listed]
-    widths = [
-        min(max([len(name), *(len(row[column]) for row in cells if column < len(row))]), _WIDEST_CELL)
-        for column, name in enumerate(map(clean, table.columns))
+    last = len(table.columns) - 1  # often a text
+    rows = [
+        tuple(
+            (_cell(value)[: width if column == last else _WIDEST_CELL], Role.TEXT) for column, value in enumerate(row)
+        )
+        for row in listed
     ]
-    spare = width - 1 - sum(cell + 2 for cell in widths)
-    if spare > 0 and widths:  # the last column is often a text
-        widths[-1] += spare
-
-    def line(texts: Sequence[str], role: Role) -> Row:
-        return ((" ", role), *((fit(text, cell) + "  ", role) for text, cell in zip(texts, widths, strict=False)))
-
+    names = tuple((clean(name, _WIDEST_CELL), Role.ACCENT) for name in table.columns)
     left = table.count - len(listed)
     more = f"  {left} more rows" if left else ""
-    rows = [((head + more, Role.MUTED),), line([clean(name) for name in table.columns], Role.ACCENT)]
-    return [*rows, *(line(row, Role.TEXT) for row in cells)]
+    shown = aligned([names, *rows], width - 1, left=range(len(table.columns)))
+    return [((head + more, Role.MUTED),), *_indented(shown)]
 
 
 def _cell(value: object) -> str:
@@ -240,16 +238,12 @@ def _list(items: list[Item], item: Item, width: int, height: int, note: str) -> 
     height -= bool(note)
     place = items.index(item)
     top = max(0, min(place - height // 2, len(items) - height))
-    rows: list[Row] = [((f" {note}", Role.MUTED),)] if note else []
+    rows: list[Row] = []
     for index, shown in enumerate(items[top : top + height], top):
         count = same_step[shown.step]
         number = index - bisect_left(items, shown.step, key=lambda other: other.step) + 1
         log = f", {number} of {count} at this step, from {shown.log}" if count > 1 else ""
-        rows.append(
-            (
-                (f"{shown.step:>{_WIDEST_STEP}} ", Role.ACCENT if shown is item else Role.MUTED),
-                (f"{shown.size:>12} bytes  ", Role.VALUE),
-                (fit(clean((shown.detail + log).lstrip(", ")), max(width - _WIDEST_STEP - 21, 1)), Role.TEXT),
-            )
-        )
-    return rows
+        step = str(shown.step), Role.ACCENT if shown is item else Role.MUTED
+        rows.append((step, (f"{shown.size} bytes", Role.VALUE), (clean((shown.detail + log).lstrip(", ")), Role.TEXT)))
+    head: list[Row] = [((f" {note}", Role.MUTED),)] if note else []
+    return [*head, *_indented(aligned(rows, width - 1, left=(2,)))]

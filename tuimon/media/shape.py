@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from math import nan
 
 from tuimon.media import Distribution
@@ -72,5 +72,4 @@ def area_under(precision: tuple[float, ...], recall: tuple[float, ...]) -> float
     points = sorted(zip(recall, precision, strict=True))
     if len(points) < 2:
         return float("nan")
-    pieces = ((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points))
-    return list(accumulate(pieces))[-1]
+    return sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points))

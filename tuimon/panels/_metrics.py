@@ -213,19 +213,17 @@ class MetricReading(Struct, frozen=True, eq=False):
 
 def reading_of(run: Run, names: Iterable[str]) -> MetricReading | None:
     """Return the first of these metrics that has a point in the run, or None."""
-    for name in names:
-        curve = curve_or_none(run, name)
-        if curve is not None:
-            meaning = meaning_of(run, name)
-            return MetricReading(name, meaning, curve, factor_of(meaning, curve))
-    return None
+    curves = ((name, curve_or_none(run, name)) for name in names)
+    return next((_reading(run, name, curve) for name, curve in curves if curve is not None), None)
 
 
 def reading_drawn(run: Run, name: str) -> MetricReading | None:
     """Return a metric on the steps that all charts of the run share; None if it has no points."""
     curve = drawn_curve(run, name)
-    if curve is None:
-        return None
+    return None if curve is None else _reading(run, name, curve)
+
+
+def _reading(run: Run, name: str, curve: Curve) -> MetricReading:
     meaning = meaning_of(run, name)
     return MetricReading(name, meaning, curve, factor_of(meaning, curve))
 

@@ -52,11 +52,9 @@ class Collector:
         self._writers = WriterWatch()
         self.ranks = RankJobs(self._logs_of_runs, self._assembly.attempts_of)
         self._clock: Callable[[], float] = time.time
-        self._closed: set[str] = set()
-        """Paths of files that their writers have closed since they were last read."""
         self._previewed = 0
         """Number of streams for which a preview was considered."""
-        self._schedule: PollSchedule[Followed] = PollSchedule()
+        self._schedule: PollSchedule = PollSchedule()
 
     # ------------------------------------------------------------------ finding
 
@@ -139,10 +137,6 @@ class Collector:
             else:
                 followed.preview_end = 0
 
-    def hint(self, closed: Iterable[str]) -> None:
-        """Note files that their writers have just closed or moved: documents among them are parsed at once."""
-        self._closed.update(closed)
-
     def read(self, paths: Iterable[str] | None = None) -> Iterator[Event]:
         """Read a block of each log that has grown, the newest run first. paths: read only these files."""
         if paths is None:
@@ -151,17 +145,16 @@ class Collector:
         else:
             logs = [f for path in paths for f in self._assembly.at(path)]
         logs = [f for f in logs if not f.retired and not f.format.unsupported]
-        logs = [f for f in logs if f.path in self._closed or not f.settled]
+        logs = [f for f in logs if not f.settled]
         if paths is None:
             newest: dict[int, float] = {}
             for f in logs:  # `modified` is NaN before the first read
                 newest[f.found.run] = max(newest.get(f.found.run, 0.0), f.since.modified, f.modified)
             logs.sort(key=lambda f: (-newest[f.found.run], _newest_first(f)))
         for followed in logs:
-            closed = followed.path in self._closed
-            self._closed.discard(followed.path)
-            yield from self._read(followed, closed)
+            yield from self._read(followed)
         yield from self._regrouped()
+        yield from self._notices.of_problems(self.problems)
 
     def flush(self, silent: float = 0.0) -> Iterator[Event]:
         """Yield last records without their ends, where they can be decoded. To be called after a pause, and after
@@ -184,11 +177,11 @@ class Collector:
             if status := followed.changed_status():
                 yield status
 
-    def _read(self, followed: Followed, closed: bool = False) -> Iterator[Event]:
+    def _read(self, followed: Followed) -> Iterator[Event]:
         if not self._assembly.is_followed(followed):
             return  # it was replaced in this round
         blocks = BLOCKS if followed.encoder.metric_count > MANY_METRICS else 1
-        yield from self._events(followed, followed.read(blocks * BLOCK, closed))
+        yield from self._events(followed, followed.read(blocks * BLOCK))
         if followed.preview_over:
             followed.preview_end = 0
             yield preview(followed.found.stream, ())

@@ -222,10 +222,10 @@ class Followed:
         """Is a preview active whose bytes have all been read?"""
         return bool(self.preview_end) and (self._source.read >= self.preview_end or self._source.state != "reading")
 
-    def read(self, limit: int = BLOCK, closed: bool = False) -> Iterator[Item]:
-        """Yield new items, from at most `limit` bytes of a stream. closed: the writer has just closed or moved it."""
+    def read(self, limit: int = BLOCK) -> Iterator[Item]:
+        """Yield new items, from at most `limit` bytes of a stream."""
         yield from self._update_name()
-        yield from self._prepared(self._source.read_new(limit, closed))
+        yield from self._prepared(self._source.read_new(limit))
 
     def flush(self) -> Iterator[Item]:
         """Yield the items of a last record without its end, once no more bytes are expected for now."""

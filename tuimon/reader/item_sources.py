@@ -89,8 +89,8 @@ class ItemSource:
         """The last record, if all bytes of the file have been read and its end is missing; it may yet be written."""
         return None
 
-    def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
-        """Yield new items, from at most `limit` bytes of a stream. closed: the writer has just closed or moved it."""
+    def read_new(self, limit: int) -> Iterator[Item]:
+        """Yield new items, from at most `limit` bytes of a stream."""
         return iter(())
 
     def flush(self) -> Iterator[Item]:
@@ -162,7 +162,7 @@ class StreamSource(ItemSource):
         """Examples of numbers that gave no point, as StreamDecoder.unread; cleaned."""
         return clean(self._decoder.unread)
 
-    def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
+    def read_new(self, limit: int) -> Iterator[Item]:
         head, path, size = self._tail.head, self._tail.path, self._tail.offset
         for chunk in self._tail.read_new(limit):
             if self._ended:
@@ -223,7 +223,7 @@ class StreamSource(ItemSource):
         if self._decoder.must_reread:
             yield self._reread()
             while self._tail.offset < self._tail.size and self._tail.state == "current":
-                yield from self.read_new(BLOCK, False)
+                yield from self.read_new(BLOCK)
             items = self._last_line() or self._decoder.flush()
         yield from items
         if self._lines is not None:
@@ -356,8 +356,8 @@ class DocumentSource(ItemSource):
     def damage(self) -> list[Damage]:
         return self._damage if time.time() - self._document.modified > WRITTEN_WITHIN else []
 
-    def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
-        data = self._document.poll(closed)
+    def read_new(self, limit: int) -> Iterator[Item]:
+        data = self._document.poll()
         if data is None:
             return
         self._refused = False
@@ -397,7 +397,7 @@ class DatabaseSource(ItemSource):
     def state(self) -> str:
         return "reading" if self._database.has_items(self._path) else self._database.state
 
-    def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
+    def read_new(self, limit: int) -> Iterator[Item]:
         self._database.poll()
         yield from self._database.take(self._path)
 

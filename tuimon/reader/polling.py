@@ -6,7 +6,8 @@ Where file system events are available, a log that begins to grow again is read 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Generic, Protocol, TypeVar
+
+from tuimon.reader.follow import Followed
 
 STILL, STILL_EVERY = 20.0, 3
 """A log unchanged for STILL seconds is polled in every STILL_EVERY-th round if there are more than MANY logs."""
@@ -16,31 +17,16 @@ MANY = 50
 """Number of logs up to which all are polled in every round."""
 
 
-class Log(Protocol):
-    """The properties that decide how often a log is polled."""
-
-    @property
-    def modified(self) -> float:
-        """Time of the last change (s since the epoch); NaN before the first look."""
-
-    @property
-    def remaining(self) -> int:
-        """Bytes known to be on disk that have not been read."""
-
-
-L = TypeVar("L", bound=Log)
-
-
-class PollSchedule(Generic[L]):
+class PollSchedule:
     """Chooses the logs to poll in each round: those that grow, and if there are many logs a third of the others."""
 
     def __init__(self) -> None:
         self._round = 0
         self._known = 0
         """Number of logs in the previous round."""
-        self._active: list[L] = []
+        self._active: list[Followed] = []
 
-    def next(self, logs: Sequence[L], now: float) -> list[L]:
+    def next(self, logs: Sequence[Followed], now: float) -> list[Followed]:
         """The logs of the next round. logs: all logs; new ones are at the end, the others keep their indices."""
         self._round += 1
         many = len(logs) > MANY
@@ -55,5 +41,5 @@ class PollSchedule(Generic[L]):
         return list(chosen)
 
 
-def _older(log: Log, now: float, age: float) -> bool:
+def _older(log: Followed, now: float, age: float) -> bool:
     return now - log.modified > age

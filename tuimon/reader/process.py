@@ -116,7 +116,6 @@ class _Session:
             if not flushes:
                 timeout = min(timeout, FLUSH_AFTER[0])
             hints = watcher.wait(timeout)
-            collector.hint(hints.closed)
             # a search that is due soon is done now, to save a wake-up
             if hints.structure_changed or time.monotonic() >= next_find - self._interval / 4:
                 self._find()

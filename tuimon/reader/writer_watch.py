@@ -51,8 +51,6 @@ class WriterWatch:
         """By stream."""
         self._held: dict[int, tuple[Followed, Writer]] = {}
         """Logs that are held open, by stream."""
-        self._lost: dict[int, Followed] = {}
-        """Logs whose descriptor was found to be closed, and whose writer is searched for next."""
 
     def changed(self, streams: Sequence[Followed]) -> Iterator[Followed]:
         """Do the checks and searches that are due, set the writers of the logs concerned, and yield these logs."""
@@ -62,9 +60,7 @@ class WriterWatch:
             self._check_held(timer)
         if timer < self._next_search:
             return
-        runs = {followed.found.run for followed in self._lost.values()}
-        logs = filter(_can_be_found, streams)
-        due = [f for f in logs if f.found.run in runs or self._is_due(f, timer, now, checks)]
+        due = [f for f in filter(_can_be_found, streams) if self._is_due(f, timer, now, checks)]
         if not due:
             return
         started = time.monotonic()
@@ -74,7 +70,6 @@ class WriterWatch:
         for followed in due:
             self._note(followed, found.get(followed.file, Writer()), timer, now)
             yield followed
-        self._lost.clear()
 
     def _check_held(self, timer: float) -> None:
         """Find the logs whose writers have closed them since the last check."""
@@ -88,7 +83,7 @@ class WriterWatch:
                 search.was_held = search.was_held or timer - search.held_since >= _HELD_EVERY
             else:
                 del self._held[stream]
-                self._lost[stream] = followed
+                search.count = 0  # its writer is searched for next
 
     def _note(self, followed: Followed, writer: Writer, timer: float, now: float) -> None:
         """Set the writer of a log. Where its writer is known to be gone, processes that are hidden do not matter."""

@@ -47,17 +47,18 @@ def _no_parts() -> frozenset[str]:
 def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
     """Return the sample in a row of the file at `path`, `below` relative to the given directory, or None."""
     flat = _flat(row)
-    keys = [key for key in known("response") if response_text(flat.get(key))]
-    keys += [key for key in known("response") if flat.get(key) == ""]  # a policy may emit its end token at once
-    if not keys:
+    response_key = next((key for key in known("response") if response_text(flat.get(key))), None)
+    if response_key is None:  # a policy may emit its end token at once
+        response_key = next((key for key in known("response") if flat.get(key) == ""), None)
+    if response_key is None:
         return None
     traces = traces_of(row)
-    response = "\n\n".join(response_text(trace["nodes"]) for _, trace in traces) or response_text(flat[keys[0]])
+    response = "\n\n".join(response_text(trace["nodes"]) for _, trace in traces) or response_text(flat[response_key])
     prompt = _first(flat, "prompt", prompt_text)
     if prompt is None:
         prompt = _first(flat, "response", prompt_of_turns)
     reference = _first(flat, "reference", lambda value: value)
-    columns = _column_parts(row, keys[0])
+    columns = _column_parts(row, response_key)
     has_reward, reward = _reward(row, flat, columns)
     if reference is None and not has_reward and not _has_number(flat):
         return None

@@ -152,7 +152,7 @@ class Library:
     def refresh(self) -> set[int | None]:
         """Look for new, changed and removed files and return the steps that have changed."""
         found = {
-            name: _File(name, shape, path_below(name, path))
+            name: self._files.get(name) or _File(name, shape, path_below(name, path))
             for path in self.paths
             for name, shape in sample_files(path)
         }
@@ -160,9 +160,8 @@ class Library:
         for name in self._files.keys() - found.keys():
             changed |= self._files[name].steps
         # the last file decides first about those that are named like it: earlier ones of a mirror may be empty
-        known = {name: self._files.get(name) or file for name, file in reversed(found.items())}
-        known = {name: file for name, file in known.items() if name in self._files or self._has_samples(file)}
-        self._files = {name: known[name] for name in found if name in known}
+        known = {name for name, file in reversed(found.items()) if name in self._files or self._has_samples(file)}
+        self._files = {name: file for name, file in found.items() if name in known}
         for file in self._files.values():
             changed |= self._update(file)
         for step in changed:

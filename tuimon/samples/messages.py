@@ -32,6 +32,8 @@ class _Message(NamedTuple):
 def _messages(value: Any) -> list[_Message]:
     """Return the messages in a list of messages, of nodes, or of several texts that alternate; [] for other values."""
     entries = _entries(value)
+    if not entries:
+        return []
     if len(entries) > 1 and all(isinstance(text, str) for text in entries):
         return [_Message("assistant" if index % 2 else "user", text, {}, {}) for index, text in enumerate(entries)]
     nodes = [entry for entry in entries if is_turn(entry)]
@@ -90,7 +92,7 @@ def conversation(flat: dict[str, Any]) -> tuple[Turn, ...]:
             for turn in (Turn("agent", name), *_turns(_messages(trace["nodes"]), gaps_of(trace)))
         )
     for key in ("nodes", "chat_completions", "traj", "messages", "trajectory", "content"):
-        if turns := tuple(_turns(_messages(flat.get(key)), gaps_of(flat))):
+        if (messages := _messages(flat.get(key))) and (turns := tuple(_turns(messages, gaps_of(flat)))):
             return turns
     return tuple(
         turn for key in ("prompt", "completion", "completions") for turn in _turns(_messages(flat.get(key)), ())

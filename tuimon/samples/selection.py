@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
@@ -20,6 +21,7 @@ _BINARY = (-1.0, 0.0, 1.0)
 _COMPARISON = re.compile(
     r"([\w./|-]+)\s*(<=|>=|<|>|=)\s*([-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:e[-+]?\d++)?)", re.IGNORECASE
 )
+_SIGNS = {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge, "=": operator.eq}
 _SAME = 1e-9
 Numbers: TypeAlias = Mapping[str, float | None]
 """Numbers of a sample by their names; None is unknown."""
@@ -163,19 +165,12 @@ def comparison(query: str) -> Callable[[Entry], bool] | None:
     if match is None:
         return None
     name, sign, limit = match[1].lower(), match[2], float(match[3])
-    tests: dict[str, Callable[[float], bool]] = {
-        "<": lambda value: value < limit,
-        ">": lambda value: value > limit,
-        "<=": lambda value: value <= limit,
-        ">=": lambda value: value >= limit,
-        "=": lambda value: value == limit,
-    }
 
     def test(entry: Entry) -> bool:
         numbers: dict[str, float | None] = {key.lower(): value for key, value in entry.components}
         numbers |= {"reward": entry.reward, "advantage": entry.advantage, "length": entry.length}
         value = numbers.get(name)
-        return value is not None and tests[sign](value)
+        return value is not None and bool(_SIGNS[sign](value, limit))
 
     return test
 

@@ -1,9 +1,8 @@
 """Follow a file that is rewritten as a whole: a JSON document that its writer truncates and writes again.
 
-A reader can find such a file half-written. Its content is returned at the first look, or when its writer has just
-closed or moved it (a hint). Otherwise it is returned once it is unchanged at two looks and its last character closes
-a document. The two looks can fall into a pause of the writer, so content that failed to parse is returned again at
-growing intervals.
+A reader can find such a file half-written. Its content is returned at the first look. Later it is returned once it is
+unchanged at two looks and its last character closes a document, or unchanged at three. The looks can fall into a pause
+of the writer, so content that failed to parse is returned again at growing intervals.
 """
 
 from __future__ import annotations
@@ -15,7 +14,9 @@ from tuimon.sources.files import FileStatus, Signature, fresh, opened, signature
 LIMIT = 1 << 30
 """Maximum size (bytes) of a document unless a smaller limit is set. Reading takes about twice the size in memory."""
 PATIENCE = 8
-"""Number of looks after which a document is returned although nothing closes it or it changes at every look."""
+"""Number of looks after which a document is returned although it changes at every look."""
+_CALM = 2
+"""Number of looks without a change after which a document is returned although nothing closes it."""
 MAX_DISTANCE = 64
 """Maximum number of looks between two attempts at a document that cannot be parsed."""
 
@@ -42,15 +43,15 @@ class DocumentFile(FileStatus):
         self._confirm = False
         """The loaded content was fresh, so it may have changed under the same signature."""
 
-    def poll(self, hint: bool = False) -> bytes | None:
-        """Return the content if it should be parsed now, else None. hint: its writer has just closed or moved it."""
+    def poll(self) -> bytes | None:
+        """Return the content if it should be parsed now, else None."""
         try:
             status = self._look()
             if status.st_size > self._limit:
                 limit = f"{self._limit >> 20} MiB" if self._limit >> 20 else f"{self._limit >> 10} KiB"
                 self.state, self.message = "unreadable", f"larger than {limit}"
                 return None
-            if not self._due(status, hint):
+            if not self._due(status):
                 return None
             data = self._content()
         except OSError as error:
@@ -80,7 +81,7 @@ class DocumentFile(FileStatus):
         self._loaded, self._loaded_digest = None, b""
         self._next_attempt = self._unchanged_looks + min(max(1, self._unchanged_looks), MAX_DISTANCE)
 
-    def _due(self, status: os.stat_result, hint: bool) -> bool:
+    def _due(self, status: os.stat_result) -> bool:
         now = signature(status)
         first_look, same = self._last is None, now == self._last
         self._last = now
@@ -90,11 +91,11 @@ class DocumentFile(FileStatus):
             self._unchanged_looks += 1
         else:
             self._unchanged_looks, self._next_attempt, self._changed_looks = 0, 1, self._changed_looks + 1
-        if hint or first_look or now == self._loaded:
+        if first_look or now == self._loaded:
             return True
         if self._unchanged_looks < self._next_attempt:
             return self._changed_looks >= PATIENCE and self._closed(status)
-        return self._unchanged_looks >= PATIENCE or self._closed(status)
+        return self._unchanged_looks >= _CALM or self._closed(status)
 
     def _closed(self, status: os.stat_result) -> bool:
         """Does the last character that is not white space close an object or a list?"""

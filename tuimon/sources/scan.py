@@ -2,7 +2,7 @@
 
 The search is breadth first, so that an exhausted budget cuts off the deepest directories, not the last in the alphabet.
 Real directories come before linked ones, so that a log has its own path, not that of a link `latest`. A directory is
-entered once per (device, inode), which ends loops. No file is opened. Links that lead out of the given paths come last
+entered once per (device, inode), which ends loops. No file is opened. Directories that links lead to come last
 and have a budget of their own; one that leads to a directory above the given path is not followed, because it would add
 the logs of others to this run.
 
@@ -164,9 +164,8 @@ class _Search:
         self._checkpoints: list[str] = []
         self._problems: list[Problem] = []
         self._queue: deque[tuple[str, str, int, SearchMode, str]] = deque()
-        self._links: deque[tuple[str, str, int, SearchMode, str]] = deque()
         self._outside: deque[tuple[str, str, int, SearchMode, str]] = deque()
-        """Directories reached by links out of the given paths; the last item is the link, else ""."""
+        """Directories reached by links, which come after all others; the last item is the link, else ""."""
         self._real_roots = tuple(map(os.path.realpath, memory.roots))
         self._linked_entries = 0
         self._cut_links: set[str] = set()
@@ -175,7 +174,7 @@ class _Search:
     def run(self) -> Scan:
         for root in self._memory.roots:
             self._begin(root)
-        while (waiting := self._queue or self._links or self._outside) and not self._exhausted:
+        while (waiting := self._queue or self._outside) and not self._exhausted:
             self._enter(*waiting.popleft())
         hint = "name a run's own directory, or one nearer to it"
         if self._exhausted:
@@ -252,9 +251,6 @@ class _Search:
             if any(root != target and _is_below(root, target) for root in self._real_roots):
                 reason = f"a link to {target}, which contains the given path: not followed"
                 self._problems.append(Problem(path, reason))
-                return
-            if not link and any(_is_below(target, root) for root in self._real_roots):
-                self._links.append((path, root, depth, where, ""))
                 return
             link = link or path
         elif os.path.basename(path) in _CLOSED_NAMES and os.path.realpath(path) in CLOSED_PATHS:

@@ -37,8 +37,6 @@ class Hints(Struct, frozen=True):
 
     paths: frozenset[str]
     """Files that were written, created or moved here; paths below the directories passed to `set_directories`."""
-    closed: frozenset[str]
-    """The subset of `paths` that were closed by their writer or moved into place: they are complete."""
     structure_changed: bool
     """Something was created, moved or deleted: look for new files."""
 
@@ -75,7 +73,6 @@ class Watcher:
         self._wanted: list[str] = []
         self._lock = threading.Lock()
         self._paths: set[str] = set()
-        self._closed_paths: set[str] = set()
         self._structure_changed = False
         self._woken = False
         self._changed = threading.Event()
@@ -125,7 +122,6 @@ class Watcher:
         """Note files that have changed, as an event does, for files of which there are no events."""
         with self._lock:
             self._paths.update(paths)
-            self._closed_paths.update(paths)
             self._structure_changed |= structure_changed
         self._changed.set()
 
@@ -154,13 +150,8 @@ class Watcher:
         with self._lock:
             if event.event_type in ("created", "moved", "deleted"):
                 self._structure_changed = True
-            if not event.is_directory:
-                if event.event_type != "deleted":
-                    self._paths.add(target or source)
-                # A file moved here from an unwatched directory is reported as created. So is a file that is about to
-                # be written; then the hint comes too early, and a half-written document is read again.
-                if event.event_type in ("closed", "moved", "created"):
-                    self._closed_paths.add(target or source)
+            if not event.is_directory and event.event_type != "deleted":
+                self._paths.add(target or source)
         self._changed.set()
 
     def _take(self) -> Hints:
@@ -168,12 +159,8 @@ class Watcher:
             if self._changed.is_set():
                 self._last_return = time.monotonic()
             named = {watched.real: path for path, watched in self._watched.items()}
-            hints = Hints(
-                frozenset(_renamed(path, named) for path in self._paths),
-                frozenset(_renamed(path, named) for path in self._closed_paths),
-                self._structure_changed,
-            )
-            self._paths, self._closed_paths = set(), set()
+            hints = Hints(frozenset(_renamed(path, named) for path in self._paths), self._structure_changed)
+            self._paths = set()
             self._structure_changed = self._woken = False
             self._changed.clear()
         return hints
@@ -187,6 +174,8 @@ class Watcher:
         self._unwatched = {path: reason for path, reason in self._unwatched.items() if path in wanted}
         for path in [path for path in self._watched if path not in wanted]:
             self._drop(path)
+        emitters = self._observer.emitters if self._observer else ()
+        alive = {emitter.watch for emitter in emitters if emitter.is_alive()}
         for path in wanted:
             if path in self._unwatched:
                 continue
@@ -198,7 +187,7 @@ class Watcher:
                 continue
             watched = self._watched.get(path)
             identity = (status.st_dev, status.st_ino)
-            if watched is not None and watched.identity == identity:
+            if watched is not None and watched.identity == identity and watched.watch in alive:
                 continue
             replaced = self._drop(path)
             self._watch(path, identity)

@@ -253,12 +253,6 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         """First step at which another source of the metric has a different value, or None."""
         return min(self.disagreements, key=lambda disagreement: disagreement.step, default=None)
 
-    @property
-    def disagreeing_sources(self) -> int:
-        """Number of sources whose values differ from each other, the one that is drawn included; 0 if none do."""
-        others = {disagreement.source for disagreement in self.disagreements}
-        return len(others) + 1 if others else 0
-
     def superseded_points(self) -> SupersededPoints:
         """Return the points not drawn, in logged order. Computed at each call."""
         none = np.empty(0, np.int64)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 from textual.screen import Screen
 
 from tuimon.config import Settings
@@ -129,10 +132,6 @@ class Action(Struct, frozen=True):
     """Label in the footer: one word."""
     help: str
     do: Callable[[Dashboard], None]
-    footer: int = 0
-    """Position in the footer, the first is 1; 0 if the footer does not show the action."""
-    zoomed: tuple[int, str] | None = None
-    """Position and label in the footer while a panel is zoomed; None if that footer does not show the action."""
     section: str = "General"
     where: tuple[str, ...] = ("dashboard",)
     """Screens on which the keys work: dashboard, runs, metrics, log, texts, media, ranks, health, help."""
@@ -150,6 +149,24 @@ class Action(Struct, frozen=True):
         return relevance(
             query, ((self.label, 6.0), (self.also, 4.0), (f"{self.id.replace('_', ' ')}", 4.0), (self.help, 2.0))
         )
+
+
+def footer(actions: Iterable[Action], place: str) -> tuple[Action, ...]:
+    """Return the actions of a footer in order, with their labels there.
+
+    place: screen as in `Action.where`, or with its view: "runs.grid"; a view may have no footer of its own."""
+    known, footers = {action.id: action for action in actions}, _footers()
+    entries = footers.get(place) or footers[place.partition(".")[0]]
+    return tuple(replace(known[id], label=label or known[id].label) for id, label in entries)
+
+
+@cache
+def _footers() -> dict[str, list[tuple[str, str]]]:
+    """Return the ids and labels of footers.txt by screen and view."""
+    text = (Path(__file__).parent / "actions" / "footers.txt").read_text("utf-8")
+    lines = [line.partition(" | ") for line in text.splitlines() if line and not line.startswith("#")]
+    parts = ((place, (entry.partition(" ") for entry in entries.split(", "))) for place, _, entries in lines)
+    return {place: [(id, label) for id, _, label in entries] for place, entries in parts}
 
 
 _EXACT = 100.0

@@ -141,7 +141,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.header = PanelBox(clock=True)
         self.header.styles.height = HEADER_ROWS
         self.board = Board(self._limiter, self._backpressure, monitor.pause_writes)
-        self.board.larger = self.state.chart_size
+        self.board.larger, self.board.frames = self.state.chart_size, settings.frames
         teach = self._action_of["teach"].keys.partition(",")[0]
         self.waiting = Waiting(monitor.paths, monitor.links, key_names(teach) if teach else "")
         self.alert_bar = AlertBar()
@@ -235,7 +235,6 @@ class TuimonApp(App[None], inherit_bindings=False):
         run, theme = self.run_shown, self.state.theme
         panels = () if opening.is_list_expected(self) else panels_of(run, self.state)
         self.alert_bar.update(snapshot, run, theme, self.size.width)
-        self.board.set_frames(self.state.frames)
         self.board.fit(self._board_size)
         self.board.show(panels)
         self.board.display = bool(panels)
@@ -248,8 +247,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         note = note_of(run.path) if run is not None else NO_NOTE
         self.board.update(Drawing(run, now, self.state.symbols, theme, options, snapshot.alerts, note))
         typing, axis = self.input_line.display, axis_word(run, options.axis_of(run))
-        number = self._run_number(run)
-        changes = self.state.options.changes(run)
+        number, changes = self._run_number(run), self.state.options.changes(run)
         self.key_bar.update(self.state, self.board, number, axis, changes, typing, len(options.overlay))
 
     def _draw_header(self, run: Run | None, now: float) -> None:

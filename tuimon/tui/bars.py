@@ -6,26 +6,21 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.strip import Strip
-from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from tuimon.analysis.alert_words import Sentence, sentence_of
 from tuimon.analysis.run_states import since_onset
-from tuimon.draw.ascii import ascii_row, ascii_rows
 from tuimon.draw.rows import fit_row, wrap_row
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Notice
-from tuimon.model.views import Role, Row, Rows, Span
+from tuimon.model.views import Role, Row, Span
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, fit
-from tuimon.tui.action import Action, key_names
-from tuimon.tui.ascii_mode import ascii_only
+from tuimon.tui.action import Action, footer, key_names
 from tuimon.tui.board import Board
-from tuimon.tui.box import strip
+from tuimon.tui.box import CellGrid
 from tuimon.tui.state import ViewState
 
 MESSAGE_TIME = 4.0
@@ -34,8 +29,6 @@ NOTICE_TIME = 8.0
 """Time (s) for which a new notice of reading is displayed; the screen of alerts keeps it."""
 _LONGEST_QUERY = 20
 _LONGEST_AXIS = 16
-_WITHOUT_AXIS = ("back", "page_down", "help")
-"""Actions of the footer that apply to a zoomed panel without an x axis."""
 _SEVERITY = {"info": Role.ACCENT, "warning": Role.WARNING, "critical": Role.CRITICAL, "error": Role.CRITICAL}
 _ORDER = ("critical", "warning", "info")
 _KEYS = "  a: all"
@@ -45,25 +38,17 @@ _MESSAGE_ROWS = 3
 _MARK = {"info": "i", "warning": "!", "critical": "✗", "error": "✗"}
 
 
-class Line(Widget):
-    """One row of spans, redrawn only when it changes."""
+class Line(CellGrid):
+    """Rows of spans over the width of the screen, usually one."""
 
     DEFAULT_CSS = "Line { height: 1; width: 1fr; }"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._row: Row = ()
-        self._theme = "dark"
-
-    def draw(self, row: Row, theme: str) -> None:
-        if ascii_only():
-            row = ascii_row(row)
-        if row != self._row or theme != self._theme:
-            self._row, self._theme = row, theme
-            self.refresh()
-
-    def render_line(self, y: int) -> Strip:
-        return strip(fit_row(self._row, self.size.width), self._theme)
+    def draw(self, row: Row, theme: str, below: Iterable[Row] = ()) -> None:
+        """Display a row, and those below it."""
+        rows = tuple(fit_row(row, self.app.size.width) for row in (row, *below))
+        if len(rows) != max(len(self._rows), 1):
+            self.styles.height = len(rows)
+        self.paint(rows, theme)
 
 
 class AlertBar(Line):
@@ -72,8 +57,6 @@ class AlertBar(Line):
 
     def __init__(self) -> None:
         super().__init__()
-        self._below: Rows = ()
-        """Rows of a message after its first one."""
         self.display = False
         self._message = ""
         self._message_at = 0.0
@@ -88,22 +71,13 @@ class AlertBar(Line):
     def update(self, snapshot: Snapshot, run: Run | None, theme: str, width: int = 80) -> None:
         """width: columns of the screen, to which the text of an alert is cut."""
         row, *below = self._message_rows(width) or [self._content(snapshot, run, width)]
-        rows = ascii_rows(tuple(below)) if ascii_only() else tuple(below)
         self.display = bool(row)
-        if rows != self._below:
-            self._below = rows
-            self.styles.height = 1 + len(rows)
-            self.refresh()
-        self.draw(row, theme)
+        self.draw(row, theme, below)
 
     @property
     def rows(self) -> int:
         """Number of rows of the screen that the bar takes; 0 if it is hidden."""
-        return 1 + len(self._below) if self.display else 0
-
-    def render_line(self, y: int) -> Strip:
-        row = (self._row, *self._below)[y] if y <= len(self._below) else ()
-        return strip(fit_row(row, self.size.width), self._theme)
+        return len(self._rows) if self.display else 0
 
     @property
     def expired(self) -> bool:
@@ -262,26 +236,16 @@ class KeyBar(Line):
         if board.page_count > 1 and not board.zoomed:
             place.append((f" page {board.page + 1}/{board.page_count} ", Role.ACCENT))
         room = self.app.size.width - sum(cell_width(text) for text, _ in place)
-        actions = [action for action in self._actions if run_number or action.section != "Runs"]
-        if board.zoomed:
-            actions = zoomed_actions(actions, board.panel is None or board.panel.kind == "chart")
+        kind = "chart" if board.panel is None or board.panel.kind == "chart" else "panel"
+        shown = footer(self._actions, f"dashboard.{kind}" if board.zoomed else "dashboard")
+        actions = [action for action in shown if run_number or action.section != "Runs"]
         self.draw((*key_spans(actions, room), *place), state.theme)
 
 
-def zoomed_actions(actions: Iterable[Action], has_axis: bool) -> list[Action]:
-    """Return the actions of the footer of a zoomed panel, with its labels. has_axis: whether the panel is a chart."""
-    return [
-        replace(action, footer=action.zoomed[0], label=action.zoomed[1])
-        for action in actions
-        if action.zoomed and (has_axis or action.id in _WITHOUT_AXIS)
-    ]
-
-
 def key_spans(actions: Iterable[Action], room: int) -> Row:
-    """Return the first keys of the footer's actions with their labels, in footer order, as many as fit, filled to
-    `room` cells."""
+    """Return the first keys of actions with their labels, as many as fit, filled to `room` cells."""
     keys: list[Span] = []
-    for action in sorted((action for action in actions if action.footer), key=lambda action: action.footer):
+    for action in actions:
         key = f" {key_names(action.keys.split(',')[0])}"
         need = cell_width(key) + 2 + len(action.label)
         if need > room:

@@ -156,12 +156,6 @@ class Board(Container):
     def _is_bordered(self, place: Box) -> bool:
         return self._has_borders and not self.zoomed and has_border(Size(place.width, place.height))
 
-    def set_frames(self, frames: bool) -> None:
-        """Draw borders around the panels, or none."""
-        if frames != self.frames:
-            self.frames = frames
-            self.place_boxes()
-
     def _pages(self) -> tuple[Page, ...]:
         return page_places(self.panels, self.room, self.larger, self._has_borders)
 

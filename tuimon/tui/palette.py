@@ -17,7 +17,7 @@ from textual.message import Message
 
 from tuimon.panels import Panel, all_panels, arrange, header_panel, why_empty
 from tuimon.text import clean
-from tuimon.tui.action import Action, Dashboard, key_names, relevance
+from tuimon.tui.action import Action, Dashboard, footer, key_names, relevance
 from tuimon.tui.screens.work_screen import WorkScreen, labelled_actions
 from tuimon.vocabulary import classify
 
@@ -27,8 +27,6 @@ _MOST_METRICS = 20_000
 """Number of metrics that are searched."""
 _MOST_CHARTS = 20
 """Number of charts that are offered."""
-_SHORTEST = 3
-"""Number of letters from which labels with these letters in this order are found, too."""
 _LACKING = 0.9
 """Factor of the relevance of a panel that the run has no data for, which comes after the charts of the run."""
 _ELSEWHERE = 0.001
@@ -76,21 +74,17 @@ class ActionProvider(Provider):
 
     async def discover(self) -> Hits:
         """Yield the actions of the footer first, then the others in the order of the help."""
-        for action, title in sorted(self._actions(), key=lambda pair: pair[0].footer or 99):
+        places = {action.id: place for place, action in enumerate(footer(self._dashboard.actions, self._where))}
+        for action, title in sorted(self._actions(), key=lambda pair: places.get(pair[0].id, len(places))):
             yield DiscoveryHit(title, partial(self._do, action), help=escape(action.help))
 
     async def search(self, query: str) -> Hits:
-        """Yield what has the words of the query, or else actions whose label has its letters in order."""
+        """Yield what has the words of the query."""
         matcher, hits = self.matcher(query), []
         for action, title in self._actions():
             if score := action.relevance(query):
                 hits.append(_hit(score, matcher.highlight(title), partial(self._do, action), action.help))
         hits += (*self._charts(query), *self._lacking(query))
-        if not hits and len(query.strip()) >= _SHORTEST:
-            for action, title in self._actions():
-                if score := matcher.match(action.label):
-                    do = partial(self._do, action)
-                    hits.append(_hit(score, matcher.highlight(title), do, action.help))
         for hit in (*hits, *self._elsewhere(query)):
             yield hit
 

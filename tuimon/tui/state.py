@@ -28,7 +28,7 @@ class ViewState:
     """Runs that are listed and overlaid."""
     query: str = transient("")
     """Filter of the dashboard; "": no filter. Not saved: a later start would hide charts without a reason to see."""
-    frames: bool = False
+    frames: bool = transient(False)
     """Whether panels have borders on a wide screen."""
     chart_size: int = 0
     """Number of chart columns and rows left out of a page to make charts larger; negative: added."""

@@ -5,31 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from textual.strip import Strip
-from textual.widget import Widget
-
 from tuimon.analysis.metric_filter import expression_error
 from tuimon.analysis.progress_inputs import not_understood
-from tuimon.draw.ascii import ascii_rows
 from tuimon.draw.numbers import format_bytes
-from tuimon.draw.rows import fit_rows, wrap_row
+from tuimon.draw.rows import fit_row, wrap_row
 from tuimon.model.links import Link
 from tuimon.model.views import Role, Row, Rows
 from tuimon.panels import link_row, why_no_match
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, shown_path
-from tuimon.tui.ascii_mode import ascii_only
-from tuimon.tui.box import strip
+from tuimon.tui.box import CellGrid
 from tuimon.tui.taught_patterns import proposed_patterns
 
 _MOST = 20
 """Maximum number of files that are listed."""
 
 
-class Waiting(Widget):
-    """Rows of text, redrawn only when they change."""
+class Waiting(CellGrid):
+    """Rows of text."""
 
-    DEFAULT_CSS = "Waiting { height: 1fr; width: 1fr; padding: 1 2; }"
+    DEFAULT_CSS = "Waiting { height: 1fr; width: 1fr; }"
 
     def __init__(self, paths: Sequence[str], links: Sequence[Link] = (), teach_key: str = "") -> None:
         """teach_key: name of the key that accepts proposed patterns; "" without one."""
@@ -37,8 +32,6 @@ class Waiting(Widget):
         self._teach_key = teach_key
         self._paths = paths
         self._links = links
-        self._rows: Rows = ()
-        self._theme = "dark"
 
     def update(self, snapshot: Snapshot, query: str, theme: str, run: Run | None = None) -> None:
         """query: the filter, if it is the reason that there is nothing to draw. run: the run that it applies to."""
@@ -49,11 +42,7 @@ class Waiting(Widget):
                 rows += ((), *wrap_row(((sentence, Role.TEXT),), max(self.app.size.width - 4, 20), 8))
         else:
             rows = tuple(self._waiting_for(snapshot))
-        if ascii_only():
-            rows = ascii_rows(rows)
-        if rows != self._rows or theme != self._theme:
-            self._rows, self._theme = rows, theme
-            self.refresh()
+        self.paint(tuple(fit_row((("  ", Role.TEXT), *row), self.app.size.width) for row in ((), *rows)), theme)
 
     def _waiting_for(self, snapshot: Snapshot) -> list[Row]:
         """Return what is waited for, and the files found so far."""
@@ -84,6 +73,3 @@ class Waiting(Widget):
                 ((f"{self._teach_key} saves console_patterns in config.toml and reads the log again", Role.TEXT),),
             ]
         return rows
-
-    def render_line(self, y: int) -> Strip:
-        return strip(fit_rows(self._rows, self.size.width, self.size.height)[y], self._theme)

@@ -20,7 +20,6 @@ from tuimon.draw.raster import unit_height
 from tuimon.draw.ticks import axis_ticks, power_label
 from tuimon.model.points import Floats
 from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, HeatView, Line, Mark, Row, Size
-from tuimon.panels import SEEDS_NOTE
 from tuimon.store import Curve, Run
 from tuimon.store.envelope import wide_enough
 from tuimon.text import clean
@@ -101,8 +100,6 @@ def chart_figure(view: ChartView, first: bool = False, steps: str = "step") -> C
     names = ", ".join(clean(line.label) for line in view.lines if line.label)
     low, high = (power_label(float(f"{limit:.4g}")) for limit in (view.y.low, view.y.high))
     spoken = f"{title}: chart, {names or 'one curve'}, values from {low} to {high} {unit}".rstrip()
-    if SEEDS_NOTE not in note and any(line.filled and line.behind and not line.label for line in view.lines):
-        note = ", ".join(filter(None, ("area: min to max", note)))  # a terminal has no room for it
     widths = iter([width for width in _WIDTHS for _ in SERIES_ROLES])
     return ChartFigure(
         title,

@@ -103,7 +103,7 @@ class RowReader:
 
     `step_before`: step of the row before the first one, if reading starts within the log. `lists`: also read the
     elements of short lists; in documents, lists in rows are what was logged within an epoch. `unit`: reports whether
-    the steps are epochs.
+    the steps are epochs. `samples`: whether rows with texts may be samples, which have no points.
     """
 
     def __init__(
@@ -113,8 +113,10 @@ class RowReader:
         step_before: int | None = None,
         lists: bool = False,
         unit: StepUnit | None = None,
+        samples: bool = True,
     ) -> None:
         self._unit = unit
+        self._samples = samples
         self._lists = lists
         self._names = names
         self._prefix = prefix
@@ -198,7 +200,7 @@ class RowReader:
             present: _Mask = np.ones((count, columns), np.bool_)
             sample: _Mask = np.zeros(count, np.bool_)
         else:
-            values, present, sample = _mixed(keys, group.values, count)
+            values, present, sample = _mixed(keys, group.values, count, self._samples)
             self._note_unread(keys, group.values, present | sample[:, None])
         if layout.epoch is not None:
             batch.epochs[rows] = values[:, layout.epoch]
@@ -326,7 +328,7 @@ def _group(rows: Iterable[Row]) -> dict[tuple[str, ...], _Group]:
     return groups
 
 
-def _mixed(keys: tuple[str, ...], flat: list[Any], count: int) -> tuple[Floats, _Mask, _Mask]:
+def _mixed(keys: tuple[str, ...], flat: list[Any], count: int, may_be_samples: bool) -> tuple[Floats, _Mask, _Mask]:
     """Return (values, which of them are points, which rows are samples) for rows that do not only hold numbers. The
     first two are (rows, columns), the last is (rows,)."""
     values = np.full((count, len(keys)), np.nan)
@@ -335,7 +337,7 @@ def _mixed(keys: tuple[str, ...], flat: list[Any], count: int) -> tuple[Floats, 
     texts = np.zeros(count, np.int64)
     steps = _step_columns(keys)
     stepped = bool(steps)
-    check_samples = not stepped or not SAMPLE_KEYS.isdisjoint(keys)
+    check_samples = may_be_samples and (not stepped or not SAMPLE_KEYS.isdisjoint(keys))
     for column, key in enumerate(keys):
         entries = flat[column :: len(keys)]
         kinds = set(map(type, entries))

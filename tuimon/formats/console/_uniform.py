@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from math import nan
 
 import numpy as np
@@ -86,18 +87,18 @@ class _Template:
     def reads(self, raw: bytes, step: int | None, row: Sequence[Pair]) -> bool:
         """Return True if the line matches and has this step and row."""
         match = self.line.fullmatch(raw)
-        if match is None or int(match[self._step]) != step:
-            return False
-        return [(name, float(match[group])) for name, group in zip(self.names, self._values, strict=True)] == list(row)
+        return match is not None and int(match[self._step]) == step and self._row(match) == list(row)
+
+    def _row(self, match: re.Match[bytes]) -> list[Pair]:
+        return [(name, float(match[group])) for name, group in zip(self.names, self._values, strict=True)]
 
     def add(self, raw: bytes, offset: int, sink: Sink) -> bool:
         """Add the points of a line if it matches."""
         match = self.line.fullmatch(raw)
         if match is None:
             return False
-        step = int(match[self._step])
+        step, row = int(match[self._step]), self._row(match)
         time = nan if self._time is None else parse_timestamp(match[self._time].decode())
-        row = [(name, float(match[group])) for name, group in zip(self.names, self._values, strict=True)]
         for name, value in row:
             sink.points.add(name, step, value, time)
         sink.step, sink.last_row, sink.last_offset, sink.interrupted = step, row, offset, False
@@ -185,16 +186,14 @@ def _template_of(raw: bytes, known: tuple[Family, ...]) -> _Template | None:
         return None
     if _COMPOUND.search(_SLOT.sub(lambda slot: b"" if slot[1] else slot[0], raw)):
         return None
-    expression, end = b"", 0
-    for slot in slots:
-        expression += re.escape(raw[end : slot.start()]) + b"(" + _class_of(slot) + b")"
-        end = slot.end()
-    expression += re.escape(raw[end:])
+    ends = [0, *(slot.end() for slot in slots)]
+    pieces = [raw[end:start] for end, start in zip(ends, [*(slot.start() for slot in slots), len(raw)], strict=True)]
+    expression = _woven([*map(re.escape, pieces)], [b"(" + _class_of(slot) + b")" for slot in slots])
     task = Task(known, Sink())
     step, row, family = None, list[tuple[str, int]](), 0
     for number, (integer, real) in enumerate(_PROBES):
         texts = [_filled(slot, number, index, integer(index), real(index)) for index, slot in enumerate(slots)]
-        line = _joined(raw, slots, texts)
+        line = _woven(pieces, texts)
         if not re.fullmatch(expression, line):
             return None
         read = _read(line, task, may_report=not number)
@@ -241,12 +240,9 @@ def _filled(slot: re.Match[bytes], probe: int, index: int, integer: int, real: s
     return (b"%d" % (10**width + (31 + index + 7 * probe) % 10**width))[1:]
 
 
-def _joined(raw: bytes, slots: Sequence[re.Match[bytes]], texts: Sequence[bytes]) -> bytes:
-    parts, end = [], 0
-    for slot, text in zip(slots, texts, strict=True):
-        parts += [raw[end : slot.start()], text]
-        end = slot.end()
-    return b"".join([*parts, raw[end:]])
+def _woven(pieces: Sequence[bytes], texts: Sequence[bytes]) -> bytes:
+    """Return the pieces with the texts between them."""
+    return b"".join(part for pair in zip_longest(pieces, texts, fillvalue=b"") for part in pair)
 
 
 def _read(raw: bytes, task: Task, may_report: bool) -> tuple[int, list[Pair], float, int] | None:

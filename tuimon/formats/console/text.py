@@ -56,6 +56,7 @@ _CONSOLE = re.compile(
     r".*\.[oe]\d+|log\.txt|\d{4}-\d\d-\d\d\.log|run_\w+\.log|metrics\.log",
     re.IGNORECASE,
 )
+"""Names of files with the output of a program ("stdout", "slurm-123.out")."""
 _TRAINING = re.compile(
     rb"\b(?:step|epoch|iter(?:ation)?|loss|reward|train(?:er|ing)?|checkpoint|cuda|gpu|nccl|torch\w*|deepspeed|"
     rb"transformers|ray|vllm|wandb|swanlab|it/s)\b",
@@ -67,6 +68,7 @@ _PROCESS = re.compile(
     rb"\[rank\d+\]|\blocal[ _]rank:? \d|^srun: error: |^slurmstepd: error: |\bNVRM: |oom-kill|Killed process \d",
     re.MULTILINE,
 )
+"""Text of a process of a job, or of its launcher, which can report a failure before any metric."""
 
 
 class LineSteps:
@@ -108,7 +110,7 @@ def matches(name: str, head: bytes, own: Sequence[Family] = ()) -> bool:
         return False
     if name.endswith(".jsonl") and b'"message": "' not in head:  # records of a logging module, not rows
         return False
-    if _is_console_name(name) or _mentions_training(name, head) or _names_process(head):
+    if _CONSOLE.fullmatch(name) or (name.lower().endswith(".log") and _TRAINING.search(head)) or _PROCESS.search(head):
         return True
     from tuimon.formats.console._marks import may_have_row, without_repetition
 
@@ -118,21 +120,6 @@ def matches(name: str, head: bytes, own: Sequence[Family] = ()) -> bool:
 def wants_name(name: str) -> bool:
     """Return True if a file of this name may be console text."""
     return _TEXT.fullmatch(name) is not None and _OTHER.fullmatch(name) is None
-
-
-def _is_console_name(name: str) -> bool:
-    """Return True for names of files with the output of a program ("stdout", "slurm-123.out")."""
-    return _CONSOLE.fullmatch(name) is not None
-
-
-def _mentions_training(name: str, head: bytes) -> bool:
-    """Return True for a .log file that contains words of training."""
-    return name.lower().endswith(".log") and _TRAINING.search(head) is not None
-
-
-def _names_process(head: bytes) -> bool:
-    """Return True for text of a process of a job, or of its launcher, which can report a failure before any metric."""
-    return _PROCESS.search(head) is not None
 
 
 def is_text(head: bytes) -> bool:

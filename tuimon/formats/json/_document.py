@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -54,16 +55,10 @@ class RowsDocument:
 
     def load(self, data: bytes) -> list[Item]:
         data = data.rstrip(_BLANK)
+        _check_beginning(data)
         if len(data) <= MAX_WHOLE:
-            try:
+            with suppress(Unfinished):
                 return self._whole(parse_document(data))
-            except Unfinished:
-                if not data.lstrip(_BLANK):
-                    raise
-        elif is_utf16(data):
-            raise FormatError(UTF16)
-        elif not _begins_json(data):
-            raise FormatError(NOT_JSON)
         values = WholeValues(data, large=len(data) > MAX_WHOLE)
         if values.damaged_at is None:
             return self._whole(values.document)
@@ -130,12 +125,7 @@ class RowsDocument:
 
 def parse_document(data: bytes) -> Any:
     """Parse JSON. Raises Unfinished if the document may still become complete, FormatError if it cannot."""
-    if is_utf16(data):
-        raise FormatError(UTF16)
-    if _first(data) in b"\0":
-        raise Unfinished("empty document")
-    if not _begins_json(data):
-        raise FormatError(NOT_JSON)
+    _check_beginning(data)
     if data[-1:] not in b"}]" or b"\0" in data:
         raise Unfinished("half-written document")
     try:
@@ -154,13 +144,15 @@ def json_object(data: bytes) -> dict[str, Any]:
     return document
 
 
-def _begins_json(data: bytes) -> bool:
-    """Return whether the first value is an object or an array, or the document begins with zeros or nothing."""
-    return _first(data) in b"{[\0"
-
-
-def _first(data: bytes) -> bytes:
-    return data[:64].removeprefix(BOM).lstrip(b" \t\r\n")[:1]
+def _check_beginning(data: bytes) -> None:
+    """Raise FormatError if the first value is neither an object nor an array, Unfinished if there is none."""
+    if is_utf16(data):
+        raise FormatError(UTF16)
+    first = data[:64].removeprefix(BOM).lstrip(b" \t\r\n")[:1]
+    if first in b"\0":
+        raise Unfinished("empty document")
+    if first not in b"{[":
+        raise FormatError(NOT_JSON)
 
 
 def _digest(parts: Iterable[Points], count: int | None = None) -> bytes:

@@ -73,8 +73,6 @@ class WholeValues:
         self._damaged_at: int | None = None
         self.document: Any = None
         """The document, or the list of rows that follow one another; None if nothing is whole."""
-        self.are_rows = False
-        """Whether it consists of rows that follow one another."""
         self._read(hole >= 0)
 
     @property
@@ -100,8 +98,7 @@ class WholeValues:
             position = self._after(position)
         if self._damaged_at is None and (has_hole or not values):
             self._damaged_at = len(self._text)
-        self.are_rows = len(values) > 1
-        self.document = values if self.are_rows else values[0] if values else None
+        self.document = values if len(values) > 1 else values[0] if values else None
 
     def _after(self, position: int) -> int:
         return _after_blanks(self._text, position)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -26,7 +26,7 @@ from tuimon.formats._shared.cells import unquoted
 from tuimon.formats._shared.json import BOM, parse
 from tuimon.formats._shared.lines import ROWS_COMPARED, LineSplitter, may_be_cut
 from tuimon.formats._shared.row_reader import Names
-from tuimon.formats._shared.row_steps import UNKNOWN_STEP, OverallSteps, StepUnit, with_step
+from tuimon.formats._shared.row_steps import StepUnit
 from tuimon.formats._shared.rows import seconds
 from tuimon.formats.tables._header import ROWS_DECIDING, Header, commented_header, in_long_form, read_header
 from tuimon.formats.tables._rows import Rows
@@ -50,8 +50,6 @@ class TableDecoder(StreamDecoder):
         self._start_time = math.nan
         self._last_rows: deque[bytes] = deque(maxlen=ROWS_COMPARED)
         self._first = True
-        self._first_epoch: float | None = None
-        """Epoch of the first row, once `skip_ahead` has been called."""
 
     def feed(self, data: bytes) -> list[Item]:
         return self._items(self._lines.feed(data))
@@ -94,22 +92,6 @@ class TableDecoder(StreamDecoder):
         if self._undecided:
             return f"too few rows to tell whether {self._table.header.names[0]} is the step"
         return self._table.remark
-
-    def skip_ahead(self) -> bool:
-        """Prepare for whole lines from further down: rows before the next step get UNKNOWN_STEP. Returns False if no
-        header has been read."""
-        if self._table is not None:
-            self._table.steps.missing.last_step = UNKNOWN_STEP
-            self._first_epoch = self._table.steps.overall.first_epoch
-            self._table.steps.overall = OverallSteps()
-        self._lines = LineSplitter()
-        return self._table is not None and self._undecided is None
-
-    def read_tail(self, data: bytes) -> list[Item]:
-        """Return the points of the last rows after `skip_ahead`; none whose steps depend on the rows before."""
-        items = with_step(self.feed(data))
-        known = self._table is None or self._table.steps.overall.known_from(self._first_epoch)
-        return items if known else []
 
     def _read(self, offset: int, lines: list[bytes]) -> Iterator[Item]:
         if self._table is not None:
@@ -194,13 +176,6 @@ class TableDecoder(StreamDecoder):
         if cells != len(table.header.names):
             return Damage(offset, length, f"row with {cells} cells instead of {len(table.header.names)}")
         return row
-
-
-def read_tail(decoder: Callable[[], TableDecoder], head: bytes, data: bytes) -> list[Item]:
-    """Read the last rows of a file by its header and first rows, as Format.tail."""
-    table = decoder()
-    table.feed(head[: head.rfind(b"\n") + 1])
-    return table.read_tail(data[data.find(b"\n") + 1 :]) if table.skip_ahead() else []
 
 
 def _start_time(line: bytes) -> float:

@@ -19,8 +19,6 @@ Sources: the writers of these projects, and files that they wrote.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from tuimon import lazy_re as re
@@ -28,7 +26,7 @@ from tuimon.formats import Format
 from tuimon.formats._shared.cells import MISSING, Mask, read_cells, unquoted
 from tuimon.formats._shared.json import BOM
 from tuimon.formats._shared.rows import LONG_TEXT, SAMPLE_KEYS
-from tuimon.formats.tables._decoder import TableDecoder, read_tail
+from tuimon.formats.tables._decoder import TableDecoder
 from tuimon.formats.tables._header import EPISODES, ROWS_DECIDING, Header, first_header, read_header
 from tuimon.vocabulary import classify
 
@@ -109,7 +107,6 @@ FORMAT = Format(
     rank=20,
     matches=matches,
     decoder=TableDecoder,
-    tail=partial(read_tail, TableDecoder),
     metric_names=metric_names,
     is_rewritten=lambda before, now: metric_names(before) < metric_names(now),
     wants_name=lambda name: name.lower().endswith(_BY_NAME + _OTHER_NAMES),

@@ -15,14 +15,13 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import numpy as np
 
 from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats._shared.cells import read_cells
-from tuimon.formats.tables._decoder import TableDecoder, read_tail
+from tuimon.formats.tables._decoder import TableDecoder
 from tuimon.formats.tables._header import EXACT, Header
 from tuimon.model.points import Item
 from tuimon.vocabulary import classify
@@ -66,10 +65,6 @@ class HeaderlessDecoder(TableDecoder):
 
     def end(self) -> list[Item]:
         return [*self._decide(), *super().end()]
-
-    def skip_ahead(self) -> bool:
-        list(self._decide())
-        return super().skip_ahead()
 
     def _decide(self) -> Iterator[Item]:
         """Read the rows held back, by the columns that they show."""
@@ -143,7 +138,6 @@ FORMATS = (
         rank=20,
         matches=_is_scalar,
         decoder=HeaderlessDecoder,
-        tail=partial(read_tail, HeaderlessDecoder),
         wants_path=lambda path: _PATH.fullmatch(path) is not None,
         source_path=lambda path: path,
         metric_name=metric_name,
@@ -155,7 +149,6 @@ FORMATS = (
         rank=20,
         matches=_is_metric,
         decoder=HeaderlessDecoder,
-        tail=partial(read_tail, HeaderlessDecoder),
         wants_name=lambda name: name.lower().endswith((".csv", ".tsv", ".txt", ".dat", ".log")),
         metric_name=metric_name,
     ),

@@ -9,13 +9,12 @@ See _decoder for cells and steps. Source: files downloaded from MLflow 2 and 3 a
 from __future__ import annotations
 
 import posixpath
-from functools import partial
 
 from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats._shared.cells import read_cells, unquoted
 from tuimon.formats._shared.json import BOM
-from tuimon.formats.tables._decoder import TableDecoder, read_tail
+from tuimon.formats.tables._decoder import TableDecoder
 from tuimon.formats.tables._header import in_long_form, read_header
 
 _TENSORBOARD = re.compile(rb"(?:\xef\xbb\xbf)?\"?Wall time\"?,\"?Step\"?,\"?Value\"?\r*\n")
@@ -61,7 +60,6 @@ FORMATS = (
         rank=22,
         matches=lambda name, head: _TENSORBOARD.match(head) is not None,
         decoder=TableDecoder,
-        tail=partial(read_tail, TableDecoder),
         wants_name=lambda name: name.lower().endswith(".csv"),
         shown_names=_tag,
     ),

@@ -6,7 +6,6 @@ A scalar is a float of the Event or a TensorProto of one element (tensorflow/cor
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +17,8 @@ from tuimon.model.points import Fact, Item, SegmentStart, Topic
 
 MAX_FACTS = 300
 """Facts of one topic per file; later ones are dropped."""
-MAX_TEXT_BYTES = 8 << 10
-"""Bytes of a text that are kept."""
+MAX_CHARACTERS = 8 << 10
+"""Characters of a text that are kept."""
 _MAX_HPARAMS = 1000
 _MAX_TAGS = 1 << 16  # tags whose plugin is remembered
 _DTYPE, _SHAPE, _CONTENT = 1, 2, 4
@@ -75,7 +74,7 @@ class EventContent:
                 self._plugins[value.tag] = value.plugin
             plugin = value.plugin or self._plugins.get(value.tag, "")
             if plugin == "hparams" and value.content:
-                hparams = read_hparams(data, *value.content, _MAX_HPARAMS)
+                hparams = read_hparams(value.content, _MAX_HPARAMS)
                 if hparams:
                     facts.append((Topic.HPARAMS, hparams))
             elif plugin == "text" and value.tensor and self._may_add(Topic.TEXT):
@@ -83,23 +82,12 @@ class EventContent:
                 texts = read_texts(data, *value.tensor, MAX_TEXT)
                 if len(texts) == 1 and (settings := read_settings(tag, texts[0])):
                     facts.append((Topic.CONFIG, settings))
-                facts += ((Topic.TEXT, {"tag": tag, "text": text}) for text in _cut(texts))
+                facts += ((Topic.TEXT, {"tag": tag, "text": text[:MAX_CHARACTERS]}) for text in texts)
         for topic, fact in facts:
             if self._may_add(topic):
                 self._fact_counts[topic] += 1
                 items.append(Fact(topic, fact, event.step, when))
         return items
-
-
-def _cut(texts: list[str]) -> Iterator[str]:
-    """Yield the texts, cut to MAX_TEXT_BYTES in all."""
-    left = MAX_TEXT_BYTES
-    for text in texts:
-        if left <= 0:
-            return
-        data = text.encode()
-        yield text if len(data) <= left else data[:left].decode("utf-8", "replace")
-        left -= len(data)
 
 
 def _tensor_scalar(tag: bytes, data: bytes, start: int, end: int) -> Scalar | None:

@@ -37,7 +37,7 @@ class Value(Struct):
     tensor: tuple[int, int] | None = None
     plugin: str = ""
     """Plugin name in the metadata; "" without metadata."""
-    content: tuple[int, int] | None = None
+    content: bytes = b""
     """Data of the plugin."""
 
 
@@ -71,15 +71,11 @@ def read_event(data: bytes, start: int, end: int) -> Event:
                     if len(event.values) > MAX_VALUES:
                         raise FormatError("too many values in one event")
         elif number == 3 and wire == BYTES:
-            event.file_version = data[first : min(stop, first + 256)].decode("utf-8", "replace")
+            event.file_version = _text(data[first:stop], 256)
         elif number == 7 and wire == BYTES:
-            for inner, inner_wire, begin, until in fields(data, first, stop):
-                if inner == 1 and inner_wire == VARINT:
-                    event.session_status = varint(data, begin, until)[0]
+            event.session_status = Message(data[first:stop]).integer(1)
         elif number == 10 and wire == BYTES:
-            for inner, inner_wire, begin, until in fields(data, first, stop):
-                if inner == 1 and inner_wire == BYTES:
-                    event.writer = data[begin : min(until, begin + 256)].decode("utf-8", "replace")
+            event.writer = _text(Message(data[first:stop]).data(1), 256)
     return event
 
 
@@ -93,18 +89,9 @@ def _value(data: bytes, start: int, end: int) -> Value:
         elif number == 8 and wire == BYTES:
             value.tensor = (first, stop)
         elif number == 9 and wire == BYTES:
-            for inner, inner_wire, begin, until in fields(data, first, stop):
-                if inner == 1 and inner_wire == BYTES:
-                    _plugin(data, begin, until, value)
+            plugin = Message(data[first:stop]).message(1)
+            value.plugin, value.content = _text(plugin.data(1), 256), plugin.data(2)
     return value
-
-
-def _plugin(data: bytes, start: int, end: int, value: Value) -> None:
-    for number, wire, first, stop in fields(data, start, end):
-        if number == 1 and wire == BYTES:
-            value.plugin = data[first : min(stop, first + 256)].decode("utf-8", "replace")
-        elif number == 2 and wire == BYTES:
-            value.content = (first, stop)
 
 
 def read_texts(data: bytes, start: int, end: int, limit: int) -> list[str]:
@@ -117,14 +104,14 @@ def read_texts(data: bytes, start: int, end: int, limit: int) -> list[str]:
     return texts
 
 
-def read_hparams(data: bytes, start: int, end: int, limit: int) -> dict[str, float | str | bool | None]:
+def read_hparams(data: bytes, limit: int) -> dict[str, float | str | bool | None]:
     """Decode at most `limit` hyper-parameters of a HParamsPluginData message
     (tensorboard/plugins/hparams/plugin_data.proto).
 
         3 session_start_info { 1 repeated entry { 1 string key | 2 google.protobuf.Value } }
     """
     hparams: dict[str, float | str | bool | None] = {}
-    for session in Message(data[start:end]).all_bytes(3):
+    for session in Message(data).all_bytes(3):
         for encoded in Message(session).all_bytes(1)[: limit - len(hparams)]:
             entry = Message(encoded)
             hparams[_text(entry.data(1), 1024)] = _any_value(entry.message(2))

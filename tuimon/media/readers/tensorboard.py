@@ -77,7 +77,7 @@ def _value(value: Message, step: int, plugins: dict[bytes, str]) -> Iterator[_Fo
     else:
         plugin = plugins.get(value.data(1), "scalars")
     content = named.data(2)
-    if plugin == "hparams" and (hparams := read_hparams(content, 0, len(content), _MAX_HPARAMS)):
+    if plugin == "hparams" and (hparams := read_hparams(content, _MAX_HPARAMS)):
         yield Item(Kind.HPARAMS, tag, step, len(content), f"{len(hparams)} settings", hparams), []
     elif 8 in value and plugin in _TENSORS:
         yield from _TENSORS[plugin](value.data(8), tag, step)

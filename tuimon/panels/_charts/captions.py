@@ -12,7 +12,8 @@ from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.attempts import restart_name
 from tuimon.analysis.change import change
 from tuimon.analysis.words import steps_text
-from tuimon.draw.numbers import distinct_digits, format_exact, format_value, nonfinite, thousands
+from tuimon.draw.chart import LEGEND_ENTRY
+from tuimon.draw.numbers import format_exact, format_value, nonfinite, thousands
 from tuimon.model.views import Role, Row, Rows, Span, Symbols
 from tuimon.panels._charts.marks import restart_steps
 from tuimon.panels._charts.options import ChartOptions
@@ -206,7 +207,7 @@ def _candidates(line: _Line, lines: Sequence[_Line], several: bool) -> tuple[str
 def chart_notes(
     run: Run, strokes: Sequence[Stroke], options: ChartOptions, drawn: int | None, inside: int, left: int
 ) -> Iterator[str]:
-    """Yield the notes below a chart: disagreements, non-finite values, restarts, and what is not drawn.
+    """Yield the notes below a chart: non-finite values, restarts, and what is not drawn.
 
     drawn: number of points that a full-screen chart draws, else None: no extreme is lost in a small chart. inside:
     number of points in the window. left: metrics without a line.
@@ -219,7 +220,6 @@ def chart_notes(
             yield SEEDS_NOTE
         yield from nonfinite_counts(curves)
     else:
-        yield from _disagreement(run, traces)
         yield from nonfinite_counts(curves, step_name(run) if options.fullscreen else "")
         yield from _restarts(run, max(curves, key=lambda curve: curve.superseded))
         if any(run.is_left_behind(curve.metric) for curve in curves):
@@ -246,19 +246,6 @@ def nonfinite_counts(curves: Sequence[Curve], word: str = "") -> list[str]:
     return parts
 
 
-def _disagreement(run: Run, traces: Sequence[Trace]) -> Iterator[str]:
-    """Yield the first disagreement: "2 sources disagree from step 40: 0.51 here", "0.53 in metrics.jsonl"."""
-    for trace in traces:
-        disagreement = trace.curve.disagreement
-        if disagreement is not None:
-            here, there = distinct_digits(disagreement.here * trace.factor, disagreement.there * trace.factor)
-            step = f"{'from' if disagreement.steps > 1 else 'at'} {step_name(run)} {disagreement.step}"
-            sources = f"{trace.curve.disagreeing_sources} sources disagree"
-            yield f"{sources} {step}: {here} here"
-            yield f"{there} in {_short(disagreement.source)}"
-            return
-
-
 def _restarts(run: Run, curve: Curve) -> Iterator[str]:
     """Yield "2 restarts, the last: resumed from step 410", and "35 points superseded"."""
     steps = restart_steps(run, curve)
@@ -273,8 +260,6 @@ def _short(source: str) -> str:
     return PurePosixPath(source).name or source
 
 
-LEGEND_GAP = 4
-"""Cells of an entry besides its label: the marker and blanks."""
 _LEAST = 8
 """Minimum cells to which a name is cut."""
 HEIGHT_OF_ROW = 6
@@ -289,8 +274,8 @@ def legend_rows(names: Sequence[str], signs: Sequence[Span], width: int, height:
     """
     rows = height // HEIGHT_OF_ROW
     longest = max(map(cell_width, names))
-    cells = min(longest, max(width // -(-len(names) // rows) - LEGEND_GAP, _LEAST))
-    across = max(width // (cells + LEGEND_GAP), 1)
+    cells = min(longest, max(width // -(-len(names) // rows) - LEGEND_ENTRY, _LEAST))
+    across = max(width // (cells + LEGEND_ENTRY), 1)
     labels = fit_distinct([clean(name) for name in names], cells)
     entries = [(f"{glyph} {fit(label, cells)}  ", role) for (glyph, role), label in zip(signs, labels, strict=True)]
     if (left := len(entries) - rows * across) > 0:

@@ -11,14 +11,13 @@ from msgspec.structs import replace
 
 from tuimon.analysis.aligned_steps import counts_alike
 from tuimon.analysis.comparing import distinct_names
-from tuimon.draw.chart import plot_columns
+from tuimon.draw.chart import LEGEND_ENTRY, plot_columns
 from tuimon.draw.limits import x_limits
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Role, Row, Rows, Size, Symbols
 from tuimon.panels._charts.axes import cursor_place, cursor_x, end_of_data, x_label, y_axis
 from tuimon.panels._charts.captions import (
     HEIGHT_OF_ROW,
-    LEGEND_GAP,
     chart_notes,
     cursor_headline,
     headline_of,
@@ -262,7 +261,7 @@ def _lines(
     names_below: Rows = ()
     room = plot.size.width - taken
     is_high = plot.size.height >= HEIGHT_OF_ROW
-    if is_high and plot.overlaid and sum(cell_width(clean(label)) + LEGEND_GAP for label in labels) > room:
+    if is_high and plot.overlaid and sum(cell_width(clean(label)) + LEGEND_ENTRY for label in labels) > room:
         signs = [(stroke.glyph, stroke.role) for stroke in strokes]
         names_below = legend_rows(labels, signs, plot.size.width, plot.size.height)
         labels, values = [""] * len(labels), [()] * len(labels)

@@ -46,34 +46,23 @@ def chart_marks(
     undrawn: Sequence[str],
 ) -> tuple[Mark, ...]:
     """Return the marks of a chart: events, alerts and notes of the displayed run, whose traces are `own`, and restarts
-    of the base run."""
+    of the base run; at most one of a kind per column, and one for each restart."""
     marks: list[Mark] = []
     if own:
         if options.fullscreen:
             marks += milestones(run, [trace.metric for trace in own], own[0].scale, low, high, columns)
-        marks += marks_of(run, [trace.curve for trace in own], own[0].scale, low, high, columns, concepts)
-        of_user = [*_alert_marks(run, own, undrawn, options.alerts)]
-        curve, scale = own[0].curve, own[0].scale
-        of_user += [Mark(curve.x_of_step(step, scale), "note", sign) for sign, step, _ in options.note.signed_steps]
-        marks += [mark for mark in of_user if low <= mark.x <= high]
+        curves, scale = [trace.curve for trace in own], own[0].scale
+        for curve in curves:
+            marks += _nonfinite_marks(curve, scale, low, high, columns)
+        marks += restart_marks(run, curves, scale, low, high)
+        if (best := best_step(run, concepts)) is not None:
+            marks.append(Mark(max(curves, key=len).x_of_step(best, scale), "best", f"best {best}"))
+        marks += _alert_marks(run, own, undrawn, options.alerts)
+        marks += [Mark(curves[0].x_of_step(at, scale), "note", sign) for sign, at, _ in options.note.signed_steps]
     base = options.base
     for trace in traces:
         if options.overlay and base is not None and trace.run.id == base.id != run.id:
             marks += restart_marks(base, [trace.curve], trace.scale, low, high, prefix="base ")
-    return tuple(marks)
-
-
-def marks_of(
-    run: Run, curves: Sequence[Curve], scale: Scale, low: float, high: float, columns: int, concepts: Sequence[str]
-) -> tuple[Mark, ...]:
-    """Return the marks between x = low and x = high: at most one of a kind per column, and one for each restart."""
-    marks: list[Mark] = []
-    for curve in curves:
-        marks += _nonfinite_marks(curve, scale, low, high, columns)
-    marks += restart_marks(run, curves, scale, low, high)
-    best = best_step(run, concepts)
-    if best is not None:
-        marks.append(Mark(max(curves, key=len).x_of_step(best, scale), "best", f"best {best}"))
     return tuple(dict.fromkeys(mark for mark in marks if low <= mark.x <= high))
 
 

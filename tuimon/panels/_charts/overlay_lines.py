@@ -9,7 +9,7 @@ from msgspec import Struct
 from tuimon.analysis.comparing import distinct_names, seed_groups, seedless, seedless_name
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.run_states import state_sign
-from tuimon.model.views import DIM_ROLES, SERIES_ROLES, Role, Span, Symbols
+from tuimon.model.views import SERIES_ROLES, Role, Span, Symbols
 from tuimon.store import Run
 
 SHAPES = {Symbols.BRAILLE: "●▲■◆○△□◇", Symbols.BLOCK: "●▲■◆○△□◇", Symbols.ASCII: "o#+x*%@&"}
@@ -29,11 +29,6 @@ class OverlayLine(Struct, frozen=True):
     role: Role
     failed: frozenset[int] = frozenset()
     """Ids of those of several runs that are not healthy, see `failures_of`; the label has their sign."""
-
-    @property
-    def area(self) -> Role:
-        """Role of the area around the mean of several runs."""
-        return DIM_ROLES[SERIES_ROLES.index(self.role)] if self.role in SERIES_ROLES else Role.FAINT
 
     @property
     def remark(self) -> str:

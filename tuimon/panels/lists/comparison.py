@@ -23,9 +23,8 @@ from tuimon.analysis.comparing import (
     seed_groups,
 )
 from tuimon.analysis.comparison_axis import ComparisonAxis, Place, comparison_axis
-from tuimon.analysis.comparison_rows import DECIDING, MetricRows, compare_rows, main_metric
+from tuimon.analysis.comparison_rows import MetricRows, compare_rows, main_metric
 from tuimon.analysis.first_line import first_line
-from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.run_states import failures_of
 from tuimon.analysis.setting_effects import SettingEffect, setting_effects
@@ -33,7 +32,6 @@ from tuimon.model.alerts import Alert
 from tuimon.panels._charts.overlay_lines import seed_group_key
 from tuimon.panels._metrics import MetricReading, reading_of
 from tuimon.panels._run_facts import comparable_facts, headlines_first, settings_of
-from tuimon.panels.lists.run_metrics import metric_of, split_statistic
 from tuimon.redact import redacted
 from tuimon.store import Run
 from tuimon.text import clean
@@ -181,19 +179,6 @@ def compare(
         axis,
         reaches,
     )
-
-
-def ahead(runs: Sequence[Run], metric: str = "", alerts: Iterable[Alert] = (), x: str = "step") -> str:
-    """Return the `first_line` about one metric of these runs, such as "reward"; "" if unknown.
-
-    metric: metric that the user has chosen, see `metric_of`; "" for the main one.
-    """
-    if metric:
-        name, _ = split_statistic(metric)
-        names = {reading.metric for run in runs if (reading := metric_of(run, name)) is not None}
-    else:
-        names = {name for run in runs for name in run.metrics if meaning_of(run, name).concept in DECIDING}
-    return compare(runs, names, alerts=alerts, x=x, is_brief=True).first_line
 
 
 def metrics_across(runs: Sequence[Run]) -> list[Names]:

@@ -136,7 +136,6 @@ _LINE_HEAD = re.compile(
     r"\A(?:\[[^\]]{1,60}\]:?\s*|\d{4}[-/]\d\d[-/]\d\d[ T][\d:.,]+Z?\s*|(?:DEBUG|INFO|WARNING|ERROR)\b:?\s*|- )+(?=\S)"
 )
 """Time stamp, process and level before the message of a log line: other columns have them."""
-_NUMBER = re.compile(r"\d+")
 _LONGEST_LOSS = 8
 _Column: TypeAlias = "Column[RankRow]"
 LABEL = 9
@@ -170,22 +169,14 @@ def with_end(job: JobRanks, state: str) -> JobRanks:
     return replace(job, rows=rows)
 
 
-def lines_differ(rows: Sequence[RankRow]) -> bool:
-    """Return whether the lines of the ranks differ in more than numbers, or there is only one rank."""
-    shapes = (_NUMBER.sub("0", _LINE_HEAD.sub("", row.line, count=1)) for row in rows)
-    first = next(shapes, "")
-    return len(rows) == 1 or any(shape != first for shape in shapes)
-
-
-def rank_columns(with_lines: bool = True) -> tuple[Column[RankRow], ...]:
-    """Return the columns of the table of ranks. with_lines: include the last line of each rank."""
+def rank_columns() -> tuple[Column[RankRow], ...]:
+    """Return the columns of the table of ranks."""
 
     def text(id: str, head: str, own: Callable[[RankRow], str], least: int, keep: int = KEPT, **more: Any) -> _Column:
         return Column(
             id, head, own, lambda row, width: ((fit(own(row), width).rstrip(), Role.TEXT),), least, keep, **more
         )
 
-    line = text("line", "error or last line", _message, 10, 20, most=1000, fills=True, right=False)
     return (
         text("role", "role", lambda row: row.role, 4, 30, most=12, right=False),
         text("rank", "rank", lambda row: str(row.rank), 4),
@@ -197,7 +188,7 @@ def rank_columns(with_lines: bool = True) -> tuple[Column[RankRow], ...]:
         text("wait", "wait s", lambda row: seconds(row.wait), 6, 24),
         text("mem", "mem", lambda row: "" if row.memory is None else f"{row.memory:.0%}", 5, 23),
         text("loss", "loss", lambda row: loss_text(row.loss), 9, 21),
-        *((line,) if with_lines else ()),
+        text("line", "error or last line", _message, 10, 20, most=1000, fills=True, right=False),
     )
 
 

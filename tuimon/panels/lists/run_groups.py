@@ -151,22 +151,19 @@ def _values(runs: Sequence[Run], listing: Listing) -> Iterator[Span]:
     if not known:
         return
     label = clean(chosen) if chosen else _label(readings[0][1])
-    alike = _are_alike(runs, readings)
-    numbers = [value for value, _ in known]
-    spread = ""
-    if len(known) > 1:
+    alike = len(known) > 1 and _are_alike(runs, readings)
+    if alike:
+        numbers = [value for value, _ in known]
         deviation = statistics(np.array(numbers)).deviation
+        sign = "+-" if listing.symbols is Symbols.ASCII else "±"
         error = format_value(deviation / math.sqrt(len(known)))
-        spread = f" ± {error} SE, SD {format_value(deviation)}"
-    if len(readings) > 1 and alike:
-        sign = spread if listing.symbols is not Symbols.ASCII else spread.replace("±", "+-")
         yield f"  {label} ", Role.MUTED
-        yield f"{format_value(sum(numbers) / len(known))}{sign}", Role.VALUE
+        yield f"{format_value(sum(numbers) / len(known))} {sign} {error} SE, SD {format_value(deviation)}", Role.VALUE
     is_falling = falls(readings[0][1].meaning)
     value, run = (min if is_falling else max)(known, key=lambda pair: pair[0])
-    if len(readings) > 1 and not alike:
+    if len(known) > 1 and not alike:
         label = next(clean(reading.metric) for own, reading in readings if own is run)
-    of = "" if len(readings) > 1 and alike else f"{label} "
+    of = "" if alike else f"{label} "
     yield f"  {of}{'lowest' if is_falling else 'best'} ", Role.MUTED
     yield format_value(value), Role.VALUE
     if len(readings) > 1:

@@ -38,16 +38,13 @@ def _rows(table: str) -> Iterator[Action]:
             section = line.strip("[]")
         elif line and not line.startswith("#"):
             cells = map(str.strip, line.split("|"))
-            id, keys, label, text, where, function, method, footer, zoomed, opens, also = cells
-            place, _, word = zoomed.partition(" ")
+            id, keys, label, text, where, function, method, opens, also = cells
             yield Action(
                 id,
                 keys,
                 label,
                 text,
                 partial(_do, function, method),
-                int(footer or 0),
-                (int(place), word) if zoomed else None,
                 section,
                 _SCREENS.get(where, tuple(where.split())),
                 opens,

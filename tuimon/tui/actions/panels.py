@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tuimon.analysis.metric_filter import matching
-from tuimon.draw.border import BORDERS_FROM
 from tuimon.panels import OwnDashboard
 from tuimon.text import clean
 from tuimon.tui.action import Dashboard
@@ -126,13 +125,6 @@ def move(app: Dashboard, direction: str) -> None:
         explore.pan(app, explore.PAN if direction == "right" else -explore.PAN)
     else:
         explore.move_up(app, explore.PAN / 2 if direction == "up" else -explore.PAN / 2)
-
-
-def frames(app: Dashboard) -> None:
-    app.state.frames = not app.state.frames
-    if app.state.frames and app.board.room.width < BORDERS_FROM:
-        app.say(f"Panels have borders from {BORDERS_FROM} columns on")
-    app.redraw()
 
 
 def together(app: Dashboard) -> None:

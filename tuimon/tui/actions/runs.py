@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from tuimon.analysis.comparing import seed_groups
 from tuimon.panels import plural, seed_group_key
-from tuimon.panels.lists.comparison import ahead
 from tuimon.panels.lists.run_groups import seed_titles
 from tuimon.text import clean
 from tuimon.tui import screens
@@ -58,9 +57,7 @@ def overlay(app: Dashboard) -> None:
         app.show_run(next((run for run in marked if run is app.run_shown), marked[0]))
     count = len(choice.marked)
     runs = "1 marked run is" if count == 1 else f"{count} marked runs are"
-    is_compared = app.state.runs.over and len(marked) > 1
-    best = ahead(marked, choice.metric, app.snapshot.alerts, app.state.options.axis) if is_compared else ""
-    app.say(f"{runs} {'' if app.state.runs.over else 'no longer '}overlaid{f': {best}' if best else ''}")
+    app.say(f"{runs} {'' if app.state.runs.over else 'no longer '}overlaid")
 
 
 def merge_seeds(app: Dashboard) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import ClassVar
 
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.attempts import attempts_of
@@ -45,16 +44,6 @@ class HealthScreen(LinesScreen[Target]):
     WHERE = "health"
     PROMPT = "lines"
     PLACEHOLDER = "words of a line: nan, a run, a file, a setting"
-    FOOTER: ClassVar = {"quit": (0, ""), "tab": (5, "settings")}  # q goes back
-    FOOTERS: ClassVar = {
-        "settings": {
-            "quit": (0, ""),
-            "config": (2, "back"),
-            "open": (3, "fold"),
-            "find": (4, "find"),
-            "copy": (6, "copy"),
-        }
-    }
 
     def __init__(self, actions: tuple[Action, ...], run: Run | None, section: str = "alerts") -> None:
         """run: the one whose settings are listed. section: "alerts" or "settings"."""

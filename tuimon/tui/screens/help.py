@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import ClassVar
 
 from tuimon.model.views import Role, Row
 from tuimon.store import Snapshot
 from tuimon.text import fit
-from tuimon.tui.action import Action, key_names
+from tuimon.tui.action import Action, footer, key_names
 from tuimon.tui.screens.lines import Entry, LinesScreen
 from tuimon.tui.state import ViewState
 
@@ -42,7 +41,6 @@ class HelpScreen(LinesScreen[Action]):
     """Actions and their keys."""
 
     WHERE = "help"
-    FOOTER: ClassVar = {"quit": (0, "")}  # q goes back
     PROMPT = "search"
     PLACEHOLDER = "words: smooth, zoom in, compare"
 
@@ -81,7 +79,7 @@ def help_entries(actions: tuple[Action, ...], where: str, query: str) -> Iterato
         yield from _section("", here)
         yield from _section("On other screens", (action for action in matching if action not in here))
         return
-    essential = _essential(here)
+    essential = _essential(here, where)
     yield from _section(f"The most important keys of {_NAMES.get(where, f'the {where} screen')}", essential)
     own, all_of = (Counter(action.section for action in several) for several in (here, actions))
     rest = [action for action in here if action not in essential]
@@ -97,11 +95,10 @@ def help_entries(actions: tuple[Action, ...], where: str, query: str) -> Iterato
     yield from (Entry(((note, Role.MUTED),)) for note in _MARKS_OF.get(where, _MARKS))
 
 
-def _essential(here: Sequence[Action]) -> list[Action]:
+def _essential(here: Sequence[Action], where: str) -> list[Action]:
     """Return the most important actions of a screen: the first ones of its footer, or what replaces them."""
-    shown = sorted((action for action in here if action.footer), key=lambda action: action.footer)[:ESSENTIAL]
     by_id = {action.id: action for action in here}
-    return [by_id.get(_IN_PLACE_OF.get(action.id, ""), action) for action in shown]
+    return [by_id.get(_IN_PLACE_OF.get(action.id, ""), action) for action in footer(here, where)[:ESSENTIAL]]
 
 
 def _section(title: str, actions: Iterable[Action]) -> Iterator[Entry[Action]]:

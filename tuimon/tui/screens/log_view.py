@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.events import Click
 
@@ -57,13 +57,6 @@ class LogScreen(Wheel, WorkScreen):
     """One text file of the run at a time. `query_text` is the text that was searched for last."""
 
     WHERE = "log"
-    FOOTER: ClassVar = {
-        "open": (3, "charts"),
-        "next": (4, "next"),
-        "next_alert": (5, "error"),
-        "log_warning": (6, "warning"),
-        "tab": (8, "next text"),
-    }
     PROMPT = "search"
     PLACEHOLDER = "part of a line"
 

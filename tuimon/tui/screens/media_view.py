@@ -8,17 +8,19 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
+from tuimon.draw.numbers import format_bytes
 from tuimon.draw.table import KEPT, Column
 from tuimon.media.saving import picture_data, picture_problem
-from tuimon.model.views import Role, Row, Rows, Symbols
+from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels import plural
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, first_names, fit, home_relative
 from tuimon.tui.action import Action
+from tuimon.tui.box import CellGrid
 from tuimon.tui.copying import new_file
 from tuimon.tui.picture import Picture, obstacle
 from tuimon.tui.screens.table import TableScreen
@@ -31,43 +33,10 @@ if TYPE_CHECKING:
 
 
 class MediaTable(Table["Tag"]):
-    """Tags, and below them the picture of the selected one."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.view = ""
-        self.step: int | None = None
-        """Selected step; None: the newest."""
-        self.marked: int | None = None
-        """Step that the selected one is compared with; None: the first."""
-        self.lent = 0
-        """Rows below that a picture takes."""
-        self.note = ""
-        """What is said of a value that is not shown."""
-
-    @property
-    def room(self) -> int:
-        """Rows of the list: at most a third of the height."""
-        return max(min(self.count, (self.size.height + self.lent) // 3), 1)
-
-    @property
-    def tag(self) -> Tag | None:
-        """Selected tag."""
-        return self.selected
+    """Tags."""
 
     def key(self, item: Tag) -> tuple[object, str]:
         return item.kind, item.name
-
-    def below(self, visible: Sequence[Tag], taken: int) -> Rows:
-        from tuimon.media.rows import detail_rows
-
-        width, height, tag = self.size.width, self.size.height, self.tag
-        if tag is None or height <= taken + 1:
-            return ()
-        step = tag.last_step if self.step is None else self.step
-        is_plain = self.symbols is Symbols.ASCII
-        rule: Row = ((("-" if is_plain else "─") * width, Role.FAINT),)
-        return rule, *detail_rows(tag, width, height - taken - 1, self.view, step, self.marked, is_plain, self.note)
 
 
 def _column(id: str, text: Callable[[Tag], str], role: Role, least: int, **more: Any) -> Column[Tag]:
@@ -81,7 +50,7 @@ _COLUMNS: tuple[Column[Tag], ...] = (
     _column("kind", lambda tag: str(tag.kind), Role.MUTED, 9, right=False),
     _column("tag", lambda tag: clean(tag.name), Role.TEXT, 8, most=200, fills=True, right=False),
     _column("items", lambda tag: f"{tag.count} × {_steps(tag)}", Role.MUTED, 12, most=50),
-    _column("size", lambda tag: _size(tag.bytes), Role.MUTED, 7, most=8),
+    _column("size", lambda tag: format_bytes(tag.bytes), Role.MUTED, 7, most=8),
 )
 
 
@@ -94,7 +63,7 @@ def _steps(tag: Tag) -> str:
 _EVERY, _SHARE = 2.0, 0.05
 """Seconds between two checks of the files, and maximum share of the time that reading them takes."""
 _ITEM_ROWS = 3
-"""Rows between the list and a picture: a line, and the steps and sizes of two items."""
+"""Rows between the list and a picture: a rule, and the steps and sizes of two items."""
 _REDRAWN_EVERY = 0.5
 """Seconds between two redraws while the files are read for the first time."""
 
@@ -103,7 +72,6 @@ class MediaScreen(TableScreen[MediaTable]):
     """Values other than scalars that a run has logged, such as images and tables."""
 
     WHERE = "media"
-    FOOTER: ClassVar = {"view": (5, "view"), "mark": (7, "mark"), "export": (8, "save"), "tab": (9, "texts")}
     PROMPT = "tags"
     PLACEHOLDER = "words of kinds and tags"
 
@@ -111,14 +79,19 @@ class MediaScreen(TableScreen[MediaTable]):
         """step: step to show, None: the newest."""
         from tuimon.media.rows import VIEWS
 
-        self.picture = Picture()
-        super().__init__(actions, MediaTable(), self.picture)
+        self.pane, self.picture = CellGrid(), Picture()
+        super().__init__(actions, MediaTable(), self.pane, self.picture)
         self._directory, self._run_name = run.directory, run.name or ""
         self._media: Found | None = None
         self._reading = True
         """Whether `_media` is what has been found so far in the first reading."""
         self._left = False
-        self.table.view, self.table.step = VIEWS[0], step
+        self.shape = VIEWS[0]
+        """How histograms are drawn."""
+        self.step = step
+        """Selected step; None: the newest."""
+        self.marked: int | None = None
+        """Step that the selected one is compared with; None: the first."""
 
     def on_mount(self) -> None:
         self.run_worker(self._read())
@@ -158,31 +131,42 @@ class MediaScreen(TableScreen[MediaTable]):
         tags = [tag for tag in tags if all(word in f"{tag.kind} {tag.name}".lower() for word in words)]
         self.table.empty = ((f" {self._empty()}", Role.MUTED),)
         self.table.show_items(tags, _COLUMNS, self.order, state.symbols, state.theme)
-        self._show_picture(state.theme)
+        self._show_item(state)
         self.draw_lines(self._head(), state.theme)
 
-    def _show_picture(self, theme: str) -> None:
-        """Show the picture of the selected item in the lower part of the screen, or say why it is not shown."""
-        table, picture = self.table, self.picture
-        item = self._item
-        self.table.note = note = "" if item is None else picture_problem(item) or obstacle()
-        table.lent = 0
-        if item is not None and not note:
-            height = table.size.height + (picture.size.height if picture.display else 0)
-            table.lent = max(height - min(table.count, height // 3) - _ITEM_ROWS, 0)
-        picture.display = table.lent > 0
-        picture.styles.height = table.lent
-        if item is not None and picture.display:
-            picture.show(item.parts, picture_data, self.dashboard.settings.pictures, theme)
-        table.draw()
+    def _show_item(self, state: ViewState) -> None:
+        """Show the selected item below the list, which takes at most a third of the height: its picture, or rows."""
+        from tuimon.media.rows import detail_rows
+
+        item, tag, picture = self._item, self.table.selected, self.picture
+        width, height = self._body.size
+        if height < 1:  # not laid out yet
+            return
+        listed = max(min(self.table.count, height // 3), 1) if item is not None else height
+        self.grid.styles.height = listed
+        note = "" if item is None else picture_problem(item) or obstacle()
+        picture.display = item is not None and not note and height > listed + _ITEM_ROWS
+        picture.styles.height = height - listed - _ITEM_ROWS
+        room = _ITEM_ROWS if picture.display else height - listed
+        self.pane.styles.height = room
+        if item is None or tag is None:
+            return
+        if picture.display:
+            picture.show(item.parts, picture_data, self.dashboard.settings.pictures, state.theme)
+        is_plain = state.symbols is Symbols.ASCII
+        rule: Row = ((("-" if is_plain else "─") * width, Role.FAINT),)
+        details = detail_rows(tag, width, room - 1, self.shape, item.step, self.marked, is_plain, note)
+        self.pane.paint_filled([rule, *details], state.theme)
 
     @property
     def _item(self) -> Item | None:
         """The selected item; None without any."""
         from tuimon.media.rows import nearest
 
-        tag = self.table.tag
-        return None if tag is None else nearest(tag.items, self._item_step(tag))
+        tag = self.table.selected
+        if tag is None:
+            return None
+        return nearest(tag.items, tag.last_step if self.step is None else self.step)
 
     def _empty(self) -> str:
         if self._media is not None and self._media.tags:
@@ -192,7 +176,7 @@ class MediaScreen(TableScreen[MediaTable]):
         return "Only scalars: the logs of this run have no histogram, image or text"
 
     def _head(self) -> Row:
-        media, tag = self._media, self.table.tag
+        media, tag, item = self._media, self.table.selected, self._item
         head: Row = ((f" {clean(self._run_name)} ", Role.TITLE),)
         if self._reading:
             read = f" {math.floor(100 * media.read / media.size)} %" if media is not None and media.size else ""
@@ -201,17 +185,10 @@ class MediaScreen(TableScreen[MediaTable]):
             head += ((f" {plural(self.table.count, 'tag')}", Role.MUTED),)
         if media is not None and media.problems:
             head += ((f"  {len(media.problems)} not readable", Role.WARNING),)
-        if tag is not None:
-            step = self._item_step(tag)
-            head += ((f"  step {step}", Role.VALUE),)
-            head += ((f"  {self.table.view}", Role.ACCENT),) if tag.kind == "histogram" else ()
+        if tag is not None and item is not None:
+            head += ((f"  step {item.step}", Role.VALUE),)
+            head += ((f"  {self.shape}", Role.ACCENT),) if tag.kind == "histogram" else ()
         return head
-
-    def _item_step(self, tag: Tag) -> int:
-        from tuimon.media.rows import nearest
-
-        wanted = tag.last_step if self.table.step is None else self.table.step
-        return nearest(tag.items, wanted).step
 
     # ------------------------------------------------------------------ keys
 
@@ -219,18 +196,18 @@ class MediaScreen(TableScreen[MediaTable]):
         """Show histograms as a heat map, or one step against another."""
         from tuimon.media.rows import VIEWS
 
-        self.table.view = VIEWS[(VIEWS.index(self.table.view) + 1) % len(VIEWS)]
+        self.shape = VIEWS[(VIEWS.index(self.shape) + 1) % len(VIEWS)]
         self.dashboard.redraw()
 
     def aside(self, by: int) -> None:
         """Select a later (by > 0) or an earlier step of the tag."""
-        tag = self.table.tag
-        if tag is None:
+        tag, selected = self.table.selected, self._item
+        if tag is None or selected is None:
             return
         steps = sorted({item.step for item in tag.items})
-        place = steps.index(self._item_step(tag)) + by
+        place = steps.index(selected.step) + by
         if 0 <= place < len(steps):
-            self.table.step = steps[place] if place < len(steps) - 1 else None  # follow the newest
+            self.step = steps[place] if place < len(steps) - 1 else None  # follow the newest
             self.dashboard.redraw()
         else:
             self.say(f"No step {'after' if by > 0 else 'before'} this one")
@@ -241,8 +218,9 @@ class MediaScreen(TableScreen[MediaTable]):
 
     def next_part(self, by: int) -> None:
         """Show the texts of the run at this step instead."""
-        if (tag := self.table.tag) is not None:
-            self.keep_step(self._item_step(tag), tag.last_step)
+        tag, item = self.table.selected, self._item
+        if tag is not None and item is not None:
+            self.keep_step(item.step, tag.last_step)
         self.dashboard.pop_screen()
         self.dashboard.action_do("texts")
 
@@ -274,20 +252,12 @@ class MediaScreen(TableScreen[MediaTable]):
 
     def mark(self) -> None:
         """Compare other steps with the selected one; again: with the first."""
-        tag = self.table.tag
-        if tag is None:
+        if (item := self._item) is None:
             return
-        step = self._item_step(tag)
-        self.table.marked = None if self.table.marked == step else step
-        self.say("Compared with the first step" if self.table.marked is None else f"Compared with step {step}")
+        step = item.step
+        self.marked = None if self.marked == step else step
+        self.say("Compared with the first step" if self.marked is None else f"Compared with step {step}")
 
     def move(self, rows: int = 0, pages: int = 0) -> None:
         super().move(rows, pages)
         self.dashboard.redraw()
-
-
-def _size(count: int) -> str:
-    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count} B"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 from tuimon.analysis.metric_filter import expression_error, matching
 from tuimon.draw.table import Column, Order, sort_items
@@ -83,16 +82,6 @@ class MetricBrowser(TableScreen[MetricTable]):
 
     WHERE = "metrics"
     PROMPT = "metrics"
-    FOOTER: ClassVar = {"open": (3, "chart"), "changed": (8, "unusual"), "scatter": (10, "scatter")}
-    FOOTERS: ClassVar = {
-        "scatter": {
-            "metric_list": (2, "back"),
-            "open": (3, "chart"),
-            "find": (4, "find"),
-            "axis_metric": (5, "swap"),
-            "scatter": (6, "list"),
-        }
-    }
     PLACEHOLDER = "part of a name; * and ?; re:expression"
 
     def __init__(self, actions: tuple[Action, ...], selected: str = "", unusual: bool = False) -> None:

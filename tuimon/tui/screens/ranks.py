@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from tuimon.analysis.attempts import lost_work
 from tuimon.analysis.progress_inputs import progress_of
@@ -58,7 +58,7 @@ class RanksTable(Table["RankRow"]):
         if job is not self.job:
             self.job = job
             self._grid = Grid(job.rows if job else ())
-            self._columns = rank_rows.rank_columns(job is not None and rank_rows.lines_differ(job.rows))
+            self._columns = rank_rows.rank_columns()
         if job is not None and self.is_map is None:
             self.is_map = len(job.rows) > _MOST_IN_TABLE
         text = " No logs of several ranks: torchrun --log-dir DIR --redirects 3 writes them"
@@ -169,7 +169,6 @@ class RanksScreen(TableScreen[RanksTable]):
     """The ranks of the job that wrote the run that is shown."""
 
     WHERE = "ranks"
-    FOOTER: ClassVar = {"open": (3, "log"), "tab": (4, "quantity"), "view": (5, "layout"), "next": (6, "next unusual")}
     PROMPT = "rank"
     PLACEHOLDER = "number of a rank, or part of a node's name"
 

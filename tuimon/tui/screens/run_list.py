@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from textual.events import Key
 
@@ -58,30 +58,6 @@ class RunListScreen(TableScreen[RunTable]):
     WHERE = "runs"
     PROMPT = "runs"
     PLACEHOLDER = "name or path  running  alerts  critical  lr>1e-5  algo=ppo  -debug  a | b"
-    FOOTER: ClassVar = {
-        "open": (3, "show"),
-        "order": (7, "group"),
-        "view": (8, "view"),
-        "pin": (11, "pin"),
-        "copy": (10, "copy"),
-    }
-    FOOTERS: ClassVar = {
-        "grid": {
-            "runs": (2, "back"),
-            "open": (3, "show"),
-            "find": (4, "metric"),
-            "sort": (5, "next metric"),
-            "y_range": (6, "limits"),
-            "view": (7, "view"),
-            "hparams": (9, "settings"),
-            "seeds": (10, "seeds"),
-        },
-        "comparison": {
-            "compare": (2, "back"),
-            "find": (3, "find"),
-            "copy": (5, "copy"),
-        },
-    }
 
     def __init__(self, actions: tuple[Action, ...], selected: str = "", contents: RunContents | None = None) -> None:
         """selected: path of the run that is selected at first; "": the first row, whichever run it is, until a key.

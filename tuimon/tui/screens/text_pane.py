@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tuimon import lazy_re as re
 from tuimon.draw.numbers import format_value, thousands
+from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Span
 from tuimon.redact import redacted_text
 from tuimon.samples import Sample, Turn
@@ -94,7 +95,7 @@ def _wrapped(spans: list[Span], width: int) -> Iterator[Row]:
 
 
 def shown_text(text: str) -> str:
-    """Return a text as it is displayed and copied: secrets hidden, data URLs replaced, cut in the middle. It is not
+    """Return a text as it is displayed: secrets hidden, data URLs replaced, cut in the middle. It is not
     cleaned yet."""
     text = without_data_urls(text)
     if len(text) > _MOST:
@@ -120,7 +121,7 @@ def _sections(sample: Sample) -> Iterator[Turn]:
 
 def _numbers(sample: Sample, width: int, label: str) -> Iterator[Row]:
     """Yield what the file says about a sample: numbers, flags, its error, and the right answer."""
-    spans: list[Span] = [("reward ", Role.MUTED), (_number(sample.reward), Role.VALUE)]
+    spans: list[Span] = [(" reward ", Role.MUTED), (_number(sample.reward), Role.VALUE)]
     for name, value in sample.components.items():
         spans.append((f"  {clean(name, 40)} {format_value(value)}", Role.TEXT))
     if sample.advantage is not None:
@@ -136,7 +137,13 @@ def _numbers(sample: Sample, width: int, label: str) -> Iterator[Row]:
         spans.append((f"  group {label or name}{named}", Role.MUTED))
     flags = flags_of(sample.response, sample.prompt)
     spans += [(f"  {name}", Role.WARNING) for bit, name in NAMES.items() if flags & bit]
-    yield from _wrapped(spans, width)
+    row: Row = ()
+    for span in spans:
+        if row and row_width((*row, span)) > width:
+            yield row
+            row = ()
+        row = (*row, span)
+    yield row
     if sample.error:
         yield ((" error  ", Role.MUTED), (clean(redacted_text(sample.error), 400), Role.CRITICAL))
     if sample.reference is not None:

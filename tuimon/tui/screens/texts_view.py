@@ -10,15 +10,14 @@ import re
 import time
 from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
-from sys import intern
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.containers import Vertical
 
 from tuimon.draw.table import Order
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels import plural
-from tuimon.samples.export import group_of
+from tuimon.samples.export import group_of, shown_lines
 from tuimon.samples.group_labels import GroupLabels
 from tuimon.samples.searching import TooSlow
 from tuimon.samples.selection import mean_and_std, rewards_of
@@ -31,7 +30,7 @@ from tuimon.tui.screens.document import Document
 from tuimon.tui.screens.table import TableScreen
 from tuimon.tui.screens.text_choice import GROUPS, Choice, Place
 from tuimon.tui.screens.text_list import list_columns
-from tuimon.tui.screens.text_pane import difference_rows, sample_rows, shown_text, wrap_text
+from tuimon.tui.screens.text_pane import difference_rows, sample_rows, wrap_text
 from tuimon.tui.state import ViewState
 from tuimon.tui.table import Table
 
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from tuimon.samples import Sample
     from tuimon.samples.library import Entry, Library
 
+Result = TypeVar("Result")
 _WIDE = 110
 """Width (cells) from which the text is displayed beside the list instead of below it."""
 _SOURCES = 3
@@ -78,17 +78,6 @@ class TextsScreen(TableScreen[SampleTable]):
     """The texts of the run that is shown, one step at a time."""
 
     WHERE = "texts"
-    FOOTER: ClassVar = {
-        "next": (3, "step"),
-        "previous": (4, "before"),
-        "compare": (12, "diff"),
-        "cursor": (11, "charts"),
-        "fold": (10, "fold"),
-        "copy": (0, ""),
-        "mark": (13, "mark"),
-        "export": (14, "save"),
-        "tab": (15, "media"),
-    }
     PROMPT = "texts"
     PLACEHOLDER = "text  re:expression  format<1  length>512"
     CSS = """
@@ -151,7 +140,7 @@ class TextsScreen(TableScreen[SampleTable]):
             from tuimon.samples.library import Library
 
             library = Library(self.paths)
-            self._refresh(library)
+            self._look(library.refresh)
             self.library = library
             return [] if library.steps else [file for path in self.paths for file in unreadable_files(path)]
 
@@ -167,12 +156,12 @@ class TextsScreen(TableScreen[SampleTable]):
 
         self.in_thread(read, show)
 
-    def _refresh(self, library: Library) -> Container[int | None]:
-        """Look for new files; return the steps that have changed."""
+    def _look(self, work: Callable[[], Result]) -> Result:
+        """Call what reads files, and put the next look for new ones off by a multiple of the time that it takes."""
         began = time.monotonic()
-        changed = library.refresh()
+        result = work()
         self._next_look = time.monotonic() + _REST * (time.monotonic() - began)
-        return changed
+        return result
 
     def _advise(self, library: Library, pickles: list[str]) -> None:
         """Display how to make the trainer write texts."""
@@ -224,7 +213,7 @@ class TextsScreen(TableScreen[SampleTable]):
                 self.say("This step does not have the prompt")
             self._find()
 
-        self.in_thread(lambda: library.entries(step, progress), show, lambda: step == self.step)
+        self.in_thread(lambda: self._look(lambda: library.entries(step, progress)), show, lambda: step == self.step)
 
     def _indexed(self, step: int | None, entries: list[Entry]) -> None:
         if step == self.step and self.is_attached:
@@ -266,7 +255,7 @@ class TextsScreen(TableScreen[SampleTable]):
         sample, other, width = self.sample, self.other, self.pane.size.width
         fold, raw, search, entries = self.folded, self.raw, self.choice.search, self.choice.entries
         made_from = sample, other, width, fold, raw, search
-        if _are_same(made_from, self._laid_out):
+        if made_from == self._laid_out:
             return
         self._laid_out = made_from
 
@@ -308,7 +297,7 @@ class TextsScreen(TableScreen[SampleTable]):
                 self._load()
             self.dashboard.redraw()
 
-        self.in_thread(lambda: self._refresh(library), show)
+        self.in_thread(lambda: self._look(library.refresh), show)
 
     # ------------------------------------------------------------------ keys: steps and rows
 
@@ -491,8 +480,7 @@ class TextsScreen(TableScreen[SampleTable]):
         """Return the response of the selected sample."""
         if self.sample is None:
             return None
-        lines = shown_text(self.sample.response).split("\n")
-        return "\n".join(clean(line, len(line) + 1) for line in lines), "the response"
+        return "\n".join(shown_lines(self.sample.response)), "the response"
 
     def copy_all(self) -> None:
         """Copy prompt, response and numbers as Markdown."""
@@ -641,8 +629,8 @@ class TextsScreen(TableScreen[SampleTable]):
         if not entries or library is None:
             return ""
         problems = tuple(library.problems.values())
-        made_from = (run, entries, self.step, *map(intern, problems))
-        if not _are_same(made_from, self._check):
+        made_from = run, entries, self.step, problems
+        if made_from != self._check:
             self._check = made_from
             sources = library.sources(entries)
             parts = (
@@ -655,7 +643,3 @@ class TextsScreen(TableScreen[SampleTable]):
             )
             self._note = "; ".join(filter(None, parts))
         return self._note
-
-
-def _are_same(values: tuple[object, ...], others: tuple[object, ...]) -> bool:
-    return len(values) == len(others) and all(a is b for a, b in zip(values, others, strict=True))

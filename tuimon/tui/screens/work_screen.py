@@ -6,11 +6,10 @@ import asyncio
 import dataclasses
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.events import Key
 from textual.screen import ModalScreen, Screen
@@ -21,27 +20,21 @@ from tuimon.model.views import Role, Row
 from tuimon.panels import with_lost_links
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
-from tuimon.tui.action import Action, Dashboard
+from tuimon.tui.action import Action, Dashboard, footer
 from tuimon.tui.bars import InputLine, Line, Question, key_spans
 from tuimon.tui.state import ViewState
 from tuimon.tui.terminal.textual_patches import PresentSize
 
 Result = TypeVar("Result")
-_BACK = 2
-"""Position in the footer of the key that closes the screen: after that of the help, which is sorted before it."""
 _FAR = 1 << 30
 """Number of rows to move to reach the first or the last row."""
-_FOOTER = {"open": (3, "open"), "find": (4, "find"), "copy": (9, "copy"), "page_down": (0, ""), "next_run": (0, "")}
-"""Places and labels that differ from those of the dashboard on every other screen."""
-_EVERYWHERE = {"quit": (1, "quit"), "help": (2, "keys"), "notes": (8, "alerts")}
-"""Places and labels in the footer of each view."""
 _KEYS_WHILE_TYPING = frozenset({"escape", "up", "down", "pageup", "pagedown"})
 """Keys that an input line does not use."""
 
 
 def labelled_actions(actions: Sequence[Action], screen: Screen[Any]) -> tuple[Action, ...]:
-    """Return the actions, those of a screen with their labels and their places in its footer."""
-    own = {action.id: action for action in screen.labelled} if isinstance(screen, WorkScreen) else {}
+    """Return the actions, those in the footer of a screen with their labels there."""
+    own = {action.id: action for action in footer(actions, screen.WHERE)} if isinstance(screen, WorkScreen) else {}
     return tuple(own.get(action.id, action) for action in actions)
 
 
@@ -55,10 +48,6 @@ class WorkScreen(PresentSize, ModalScreen[None]):
     """Name of the screen in Action.where."""
     PROMPT, PLACEHOLDER = "", ""
     """Texts of the filter line."""
-    FOOTER: ClassVar[Mapping[str, tuple[int, str]]] = {}
-    """Id of an action -> its place in the footer and its label of one word, where they differ from keys.txt."""
-    FOOTERS: ClassVar[Mapping[str, Mapping[str, tuple[int, str]]]] = {}
-    """View of the screen -> places and labels of the actions of its footer, if that differs from the usual one."""
     view = ""
     """What the screen displays, if it has several views."""
     query_text = ""
@@ -70,28 +59,12 @@ class WorkScreen(PresentSize, ModalScreen[None]):
         self._by_key = _by_key(self.actions)
         self._others = _by_key(action for action in actions if action.opens and "dashboard" in action.where)
         """Actions that open another screen, by the keys on the dashboard."""
-        self.labelled = tuple(map(self._in_footer, self.actions))
-        """The actions with their labels and their places in the footer."""
-        self._footers = {
-            view: tuple(
-                replace(action, footer=own[action.id][0], label=own[action.id][1])
-                for action in self.actions
-                if action.id in own
-            )
-            for view, own in ((view, {**_EVERYWHERE, **own}) for view, own in self.FOOTERS.items())
-        }
         self._body, self._message = body, ""
         self._head_line, self._message_line, self._key_line = Line(), Line(), Line()
         self._message_line.display = False
         self.input_line = InputLine()
         self.reading = asyncio.Lock()
         """Held while a thread reads what the screen shows."""
-
-    def _in_footer(self, action: Action) -> Action:
-        if action.opens == self.WHERE:
-            return replace(action, footer=_BACK, label="back")
-        footer, label = self.FOOTER.get(action.id, _FOOTER.get(action.id, (action.footer, action.label)))
-        return replace(action, footer=footer, label=label)
 
     def compose(self) -> ComposeResult:
         yield from (self._head_line, self._body, self.input_line, self._message_line, self._key_line)
@@ -144,7 +117,7 @@ class WorkScreen(PresentSize, ModalScreen[None]):
         message = clean(message or self._message)
         self._message_line.display = bool(message)
         self._message_line.draw(((f" i {message}", Role.ACCENT),), theme)
-        self._key_line.draw(key_spans(self._footers.get(self.view, self.labelled), self.app.size.width), theme)
+        self._key_line.draw(key_spans(footer(self.actions, f"{self.WHERE}.{self.view}"), self.app.size.width), theme)
 
     def say(self, message: str) -> None:
         """Display a message until the next key."""

@@ -60,7 +60,6 @@ class Trainer(Struct, frozen=True, forbid_unknown_fields=True):
     """Whether `head` matches at the beginning of the line rather than of the message."""
     within: bool = False
     """Whether `head` is searched for in the line."""
-    ignores_case: bool = False
     cell: str = ""
     """Regular expression of a metric behind the head: groups name, value, factor, unit; section begins a section.
 
@@ -432,8 +431,8 @@ def _expressions() -> tuple[tuple[Trainer, re.Pattern[str], re.Pattern[str] | No
     return tuple(
         (
             trainer,
-            _compiled(trainer.head, trainer.ignores_case),
-            _compiled(trainer.cell, trainer.ignores_case) if trainer.cell else None,
+            _compiled(trainer.head),
+            _compiled(trainer.cell) if trainer.cell else None,
         )
         for trainer in trainers()
     )
@@ -457,10 +456,10 @@ def _candidates(shape: str) -> tuple[tuple[Trainer, re.Pattern[str], re.Pattern[
 
 
 @cache
-def _compiled(expression: str, ignores_case: bool = False) -> re.Pattern[str]:
+def _compiled(expression: str) -> re.Pattern[str]:
     for name, place in {**_PLACES, "number": NUMBER, "pair": _PAIR}.items():
         expression = expression.replace(f"{{{name}}}", place)
-    return re.compile(expression, re.ASCII | (re.IGNORECASE if ignores_case else 0))
+    return re.compile(expression, re.ASCII)
 
 
 _NUMBERS = re.compile(NUMBER, re.IGNORECASE)
