@@ -9,7 +9,7 @@ import pytest
 from support.labelled.faults import FAULTS, Fault, make
 from support.labelled.judging import judge
 
-SOON = {"broken_sync": 20, "too_far": 40, "critic": 60, "slow": 40}
+SOON = {"broken_sync": 30, "too_far": 40, "critic": 60, "slow": 40}
 """Kind of a fault -> maximum number of steps from its start to its alerts."""
 
 

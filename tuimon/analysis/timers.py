@@ -1,4 +1,4 @@
-"""Timers of a run: that of the whole step, and as a tree the phases of the step and nested timers."""
+"""The timers of a run as a tree: the phases of the step and nested timers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from tuimon.analysis.aligned_steps import counts_alike
-from tuimon.analysis.concepts import metrics_of
-from tuimon.store import Curve, Run
 from tuimon.vocabulary import Phase, is_nested, phase_of
 
 
@@ -21,13 +18,6 @@ class Timer(Struct, frozen=True):
     """Metric of the enclosing timer; "" for a phase of the step."""
     parts: tuple[tuple[str, str], ...]
     """(part, metric) of its parts: execute, onload, offload."""
-
-
-def step_timer(run: Run) -> Curve | None:
-    """Return the run's own timer of whole steps, with the steps of its main sources; None if there is none."""
-    names = (name for name in metrics_of(run, "time.step") if counts_alike(run, name))
-    name = next(names, None)
-    return run.curve(name) if name is not None else None
 
 
 @lru_cache(maxsize=64)

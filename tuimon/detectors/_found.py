@@ -310,9 +310,17 @@ def is_no_collapse(run: Run, curve: Curve, own: Incident) -> bool:
 
 
 def may_be_rounded(run: Run, curve: Curve, own: Incident) -> bool:
-    """Return whether zeros were read from console text, which may print 1e-06 as 0.000."""
+    """Return whether zeros were read from console text, which may print 1e-06 as 0.000.
+
+    Zeros are meant so after a value of ten times the smallest step between two values so far.
+    """
     consoles = {stream.info.source for stream in run.streams if stream.info.format == "console"}
-    return bool(curve.sources) and curve.sources[0] in consoles and curve.values[own.last] == 0
+    if not curve.sources or curve.sources[0] not in consoles or curve.values[own.last] != 0:
+        return False
+    if own.first == 0:
+        return True
+    smallest = min((step for step in np.abs(np.diff(curve.values[: own.first])).tolist() if step > 0), default=0.0)
+    return bool(curve.values[own.first - 1] < 10 * smallest)
 
 
 def is_of_episodes(run: Run, curve: Curve, own: Incident) -> bool:

@@ -175,7 +175,7 @@ class Best(Relative, frozen=True, kw_only=True, tag="best"):
     part: float = 0.5
     falls_by: float = 2.5
     early: float = 375.0
-    skip: int = 40
+    skip: int = 25
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
         best, bound, carried = self._from(values, begin, carried)
