@@ -352,13 +352,13 @@ def test_the_files_of_a_source_are_one_row() -> None:
 
 
 def test_numbers_that_are_not_read_are_a_notice_of_the_run_that_is_shown(tmp_path: Path) -> None:
-    lines = [f"step {step}: loss: 0.5 vram {step}K, done\n" for step in range(1, 11)]
-    (tmp_path / "train.log").write_text("".join(lines))
+    lines = [json.dumps({"step": step, "loss": 0.5, "vram": "31.2GiB"}) + "\n" for step in range(1, 11)]
+    (tmp_path / "metrics.jsonl").write_text("".join(lines))
     monitor = LocalMonitor([str(tmp_path)])
     monitor.update()
     snapshot = monitor.snapshot()
     notices = ["".join(text for text, _ in entry.row) for entry in note_entries(snapshot, snapshot.runs[0])]
-    assert "  not read: `vram 1K` (in all of the first 10 lines) of train.log" in notices
+    assert "  not read: `vram: 31.2GiB` of metrics.jsonl" in notices
     assert not any("not read" in line for entry in note_entries(snapshot, None) for line, _ in entry.row)
 
 
