@@ -22,17 +22,25 @@ def bars(name: str, *states: tuple[int, int, str]) -> str:
     )
 
 
-def test_newest_state_of_a_bar_is_read_when_it_is_complete() -> None:
-    states = [(1, ", loss=0.5"), (2, ", loss=0.4"), (3, ", loss=0.25")]
-    for total, wanted in ((9, [1, 2]), (3, [1, 2, 3])):
-        decoder = ConsoleDecoder()
-        text = bars("steps: ", *((done, total, text) for done, text in states))
-        items = [*decoder.feed(text.encode()), *decoder.flush()]
-        assert [step for step, _ in series(items)["loss"]] == wanted
-        assert [step for step, _ in series([*items, *decoder.end()])["loss"]] == [1, 2, 3]
-    decoder.feed(bars("steps: ", (3, 3, ", loss=0.125"), (0, 3, "")).encode())
-    decoder.flush()
-    assert decoder.must_reread, "drawn again with another value"
+def last_steps(text: str) -> tuple[list[int], bool]:
+    """Return the steps of `loss` after a flush, and whether two more states of the bar make the log be read again."""
+    decoder = ConsoleDecoder()
+    items = [*decoder.feed(text.encode()), *decoder.flush()]
+    steps = [step for step, _ in series(items).get("loss", [])]
+    decoder.feed(bars("steps: ", (3, 9, ", loss=0.25"), (4, 9, ", loss=0.125")).encode())
+    return steps, decoder.must_reread
+
+
+def test_newest_state_of_a_bar_is_read_on_a_flush() -> None:
+    once = bars("steps: ", (1, 9, ", loss=0.5"), (2, 9, ", loss=0.4"), (3, 9, ", loss=0.25")).rstrip()
+    assert last_steps(once) == ([1, 2, 3], False)
+    assert last_steps(once[:-1]) == ([1, 2], False), "the end of the bar is missing"
+    assert last_steps(once.replace("0.25", "0.3")) == ([1, 2, 3], True), "drawn again with another value"
+    twice = bars("steps: ", *((done, 9, f", loss={loss}") for done in (1, 2, 3) for loss in (0.5, 0.25)))
+    assert last_steps(twice) == ([1, 2, 3], False)
+    assert last_steps(twice[: twice.rindex("\r")]) == ([1, 2], False), "the counts before were drawn twice"
+    assert last_steps(bars("steps: ", (1, 9, ", loss=0.5"))) == ([], False)
+    assert last_steps(bars("steps: ", (1, 9, ", loss=0.5")) + bars("val: ", (1, 9, ", x_loss=1"))) == ([1], False)
 
 
 def test_bars_of_a_growing_log_are_read_without_a_flush() -> None:
@@ -62,7 +70,7 @@ def test_json_lines_count_as_console_text_only_as_records_of_a_logging_module() 
     assert not matches("train.jsonl", b'{"step": 3, "loss": 0.5}\n')
 
 
-def lightning_fit(first: int, epochs: int) -> str:
+def lightning_fit(first: int, epochs: int, steady: bool = False) -> str:
     """Bars of Lightning's TQDMProgressBar: the postfix keeps the results of the last validation and epoch."""
     text, postfix = "", dict[str, float]()
 
@@ -78,9 +86,9 @@ def lightning_fit(first: int, epochs: int) -> str:
             text += bar(epoch, done)
         for share in ("  0%|   | 0/5", "100%|###| 5/5", "100%|###| 5/5"):
             text += f"\n\rValidation DataLoader 0: {share} [00:00<00:00, 9.0it/s]\x1b[A"
-        postfix["val_loss"] = 1 / (2 + epoch)
+        postfix["val_loss"] = 0.5 if steady else 1 / (2 + epoch)
         text += bar(epoch, 10)
-        postfix["loss_epoch"] = 1 / (3 + epoch)
+        postfix["loss_epoch"] = 0.5 if steady else 1 / (3 + epoch)
         text += bar(epoch, 10) + ("" if epoch == epochs - 1 else bar(epoch, 0))
     return f"{text}{bar(epochs - 1, 10)}`Trainer.fit` stopped: `max_epochs={epochs}` reached.\n"
 
@@ -93,3 +101,14 @@ def test_results_that_a_bar_repeats_are_read_when_they_change(read_each: int) ->
     ends = [10, 20, 30, 40, 50, 60]
     assert metrics == {"loss_step": list(range(5, 61, 5)), "val_loss": ends, "loss_epoch": ends}
     assert facts(items, "state")[-1]["evidence"] == "`Trainer.fit` stopped: `max_epochs=6` reached."
+
+
+@pytest.mark.parametrize("read_each", [0, 50])
+def test_results_that_are_logged_again_unchanged_are_read_again(read_each: int) -> None:
+    """A validation has ended since, or the epoch has; the mean of the last epoch may be that of the one before."""
+    text = lightning_fit(0, 4, steady=True).encode()
+    items = feed(ConsoleDecoder(), text, range(0, len(text), read_each or len(text)))
+    metrics = {name: [step for step, _ in points] for name, points in series(items).items()}
+    assert metrics == {"loss_step": list(range(5, 41, 5)), "val_loss": [10, 20, 30, 40], "loss_epoch": [10, 20, 30]}
+    text = text.replace(b"Validation DataLoader", b"Sanity Checking DataLoader")
+    assert [step for step, _ in series(feed(ConsoleDecoder(), text))["val_loss"]] == [10]

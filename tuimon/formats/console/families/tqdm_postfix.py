@@ -9,12 +9,14 @@ Of the states drawn with the same count the last is read, as the postfix is set 
 starts anew, its counts go on from those of the bar before, unless it names its epoch. After a bar that was not complete
 one of the same total that does not start at 0 is that of a training that was resumed. Bars of a validation or test
 give val/<name> and test/<name>. In the bar of a training, Lightning repeats the results of the last validation and the
-means of the last epoch (val_loss, train_loss_epoch): they are read when they change. A bar that is set to 0 again with
-all its values is not read. A bar needs the name of a result of training, as downloads have bars as well.
+means of the last epoch (val_loss, train_loss_epoch): they are read when they change, and unchanged where a bar of a
+validation has ended since, or the next epoch has begun. A bar that is set to 0 again with all its values is not read. A
+bar needs the name of a result of training, as downloads have bars as well.
 
 All bars are held back until the log has been read to its end, so that the other lines are known by then. If one of
-them gives a metric later, the log is read again. The last count is held back until the next count is drawn or the log
-has ended; on a flush it is read if it is the total. If it is then drawn with other values, the log is read again.
+them gives a metric later, the log is read again. The last count is held back until the next count is drawn. On a flush
+it is read if it is the total, or has been drawn with as many values as the counts before it; the first count of a bar,
+if another bar has been drawn since. If it is then drawn with other values, the log is read again.
 """
 
 from __future__ import annotations
@@ -52,17 +54,29 @@ class _Bar(Struct):
     """The last state."""
     row: list[Pair] = []
     """The last state of the current count; empty if it has been given."""
+    omitted: list[Pair] = []
+    """The pairs of `given` that seemed to be repeated."""
     given: list[Pair] = []
     """The state of the current count that was given before it was complete."""
     time: float = 0.0
+    states: int = 0
+    """Number of times that the current count was drawn with new values."""
+    most_states: int = 0
+    """Highest number of these among the counts before, except totals; 0 without any."""
 
 
 class TqdmPostfixReader(LineReader):
     def __init__(self, sink: Sink) -> None:
         super().__init__(sink)
         self._bars: dict[str, _Bar] = {}
-        self._repeated: dict[str, float] = {}
-        """Last value of each metric that bars repeat."""
+        self._newest: _Bar | None = None
+        """The bar that was drawn last."""
+        self._repeated: dict[str, tuple[float, int]] = {}
+        """Last value of each metric that bars repeat, and `_validations` at that time."""
+        self._validations = 0
+        """Number of bars of validations that have ended."""
+        self._validating = False
+        """Whether such a bar was drawn that has not ended."""
 
     def interrupt(self) -> None:
         super().interrupt()
@@ -73,6 +87,10 @@ class TqdmPostfixReader(LineReader):
         match = line.bar
         if match is not None and match["done"] == "0" and (bar := self._bars.get(_NUMBERS.sub("", match["name"]))):
             bar.is_new = True
+        if match is not None and _STAGE.search(match["name"]):
+            ended = match["done"] == match["total"]
+            self._validations += ended and self._validating
+            self._validating = not ended
         if match is None or ("=" not in match["inside"] and "oss" not in match["name"]):
             return False
         if not match[0].endswith("]") or line.nested:
@@ -93,6 +111,7 @@ class TqdmPostfixReader(LineReader):
         epoch = _EPOCH.search(name)
         last = bar.last
         bar.last = row
+        self._newest = bar
         self._move(bar, done, total, int(epoch[1]) if epoch else None, _EPOCHS.fullmatch(name) is not None)
         if not done and _equal(row, last):
             return False
@@ -103,6 +122,7 @@ class TqdmPostfixReader(LineReader):
         elif epoch and done:
             self.sink.bar_in_epoch = int(epoch[1]), bar.step
             self.sink.bar_names = frozenset(name for name, _ in row)
+        bar.states += not _equal(row, bar.row)
         bar.row, bar.time = row, line.time
         return False
 
@@ -123,43 +143,46 @@ class TqdmPostfixReader(LineReader):
             bar.step = max([bar.step, *(other.step for other in self._bars.values() if other is not bar)])
 
     def _complete(self, bar: _Bar) -> None:
-        """Hold back the state of the current count, which is not drawn any more."""
-        if bar.row and bar.given and bar.row != bar.given:
-            self.sink.disproved = True
-        elif bar.row and not bar.given:
-            self._hold(bar)
-        bar.row = []
+        if bar.row:
+            if bar.given and bar.row != bar.given:
+                self.sink.disproved = True
+            else:
+                self._hold(bar, ended=True)
+            if bar.done < bar.total:
+                bar.most_states = max(bar.most_states, bar.states)
+        bar.row, bar.states = [], 0
         if len(self.sink.held_fallback) >= _MAX_HELD:
             self.sink.release_fallback()
 
-    def _hold(self, bar: _Bar) -> None:
-        row = [(name, value) for name, value in bar.row if not self._is_repeated(name, value)]
-        bar.given = bar.row
+    def _hold(self, bar: _Bar, ended: bool) -> None:
+        """Hold back the state of the current count, or what was omitted from it. ended: another count was drawn."""
+        pairs_left, row = bar.omitted if bar.given else bar.row, list[Pair]()
+        bar.omitted = []
+        for name, value in pairs_left:
+            if _REPEATED.search(name) and "/" not in name:
+                known, validations = self._repeated.get(name, (None, 0))
+                logged = self._validations > validations if _STAGE.search(name) else ended and bar.done == bar.total
+                if known is not None and not logged and _equal([(name, known)], [(name, value)]):
+                    bar.omitted.append((name, value))
+                    continue
+                self._repeated[name] = value, self._validations
+            row.append((name, value))
         self.sink.held_fallback.append((row, bar.step, bar.time))
 
-    def _is_repeated(self, name: str, value: float) -> bool:
-        """Return whether a bar shows a result again that is not logged at each step."""
-        known = self._repeated.get(name)
-        if _REPEATED.search(name) is None or "/" in name:
-            return False
-        self._repeated[name] = value
-        return known is not None and _equal([(name, known)], [(name, value)])
+    def _is_final(self, bar: _Bar) -> bool:
+        """Return whether the current count is probably not drawn with other values any more."""
+        if bar.done == bar.total:
+            return True
+        return bar.states >= bar.most_states if bar.most_states else bar is not self._newest
 
     def flush(self) -> None:
         for bar in self._bars.values():
-            if bar.row and bar.given and bar.row != bar.given:
-                self.sink.disproved = True
-            elif bar.row and not bar.given and bar.done == bar.total:
-                self._hold(bar)
-        self.sink.release_fallback()
-
-    @property
-    def awaits_end(self) -> bool:
-        return any(bar.row and not bar.given for bar in self._bars.values())
-
-    def end(self) -> None:
-        for bar in self._bars.values():
-            self._complete(bar)
+            if bar.row and self._is_final(bar):
+                if bar.given and bar.row != bar.given:
+                    self.sink.disproved = True
+                else:
+                    self._hold(bar, ended=False)
+                    bar.given = bar.row
         self.sink.release_fallback()
 
 
