@@ -43,16 +43,6 @@ def test_commands_name_the_file_and_what_would_be_understood(tmp_path: Path) -> 
     assert document["runs"][0]["state"] == "unknown"
 
 
-def test_the_first_line_that_is_not_understood_is_shown(tmp_path: Path) -> None:
-    lines = "".join(f"run {step}: loss {step}.5 [phase {step}-b]\n" for step in (1, 2, 3))
-    (tmp_path / "train.log").write_text(_TEXT + lines)
-    unread = 'train.log: "run 1: loss 1.5 [phase 1-b]" is not understood; lines such as'
-    assert unread in run("summary", str(tmp_path)).stdout
-    assert unread in run("check", str(tmp_path), expect=3).stderr
-    (tmp_path / "train.log").write_text(f"{lines}step 4: loss 4.5\n")
-    assert "not understood" not in run("doctor", str(tmp_path)).stdout
-
-
 def test_document_without_metrics_gives_the_reason(tmp_path: Path) -> None:
     history = tmp_path / "training_log.json"
     history.write_text(json.dumps({"title": "Log", "entries": ["a", "b"]}))

@@ -6,6 +6,7 @@ at the limit. An incident begins above 1 and ends below one half; meanwhile both
 Limit    the limit is a number
 Start    a multiple of the level at the start
 Usual    a multiple of the level of the last 144 points
+Half     a multiple of the level at half of the points so far
 Best     the part of the gain since the start that is lost
 Spike    a single value far from the nine before it
 Creep    growth all along a window
@@ -20,7 +21,7 @@ import numpy as np
 
 from tuimon.analysis.windows import BLOCK, NINE, median_of_nine, usual
 from tuimon.detectors._incidents import Beginning, Score
-from tuimon.model.points import Floats
+from tuimon.model.points import Floats, Indices
 
 Pair = tuple[Floats, Floats]
 _TINY = 1e-300
@@ -146,6 +147,30 @@ class Usual(Relative, frozen=True, kw_only=True, tag="usual"):
         bound = level + np.maximum((self.ratio - 1) * np.abs(level), self.deviations * noise)
         bound[(level == 0) & (floor <= 0)] = np.nan
         return level, np.maximum(np.maximum(bound, floor), self.sudden * latest)
+
+
+class Half(Relative, frozen=True, kw_only=True, tag="half"):
+    """Limit: `ratio` times the usual level at half of the points so far, and at least `floor`.
+
+    The level has to be steady there, at most twice that at a quarter of the points: growth from 0 is none.
+    """
+
+    ratio: float = 10.0
+    floor: float = -math.inf
+
+    def baseline(self, values: Floats, begin: int) -> Pair:
+        rows = np.arange(begin, len(values))
+        half, quarter = (_usual_at(values, rows // part) for part in (2, 4))
+        level = np.where((half > 0) & (half <= 2 * quarter), half, np.nan)
+        return level, np.maximum(self.ratio * level, self.floor)
+
+
+def _usual_at(values: Floats, rows: Indices) -> Floats:
+    """Return the usual level at ascending rows."""
+    if not len(rows):
+        return np.empty(0)
+    levels: Floats = usual(values[: int(rows[-1]) + 1], int(rows[0])).level[rows - rows[0]]
+    return levels
 
 
 class _Way(NamedTuple):
@@ -328,4 +353,4 @@ def _line(blocks: Floats) -> Pair:
     return slopes, deviations
 
 
-SCORES = Limit | Start | Usual | Best | Spike | Creep
+SCORES = Limit | Start | Usual | Half | Best | Spike | Creep
