@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 
 from tuimon.analysis.pace import pace_of
 from tuimon.analysis.progress import ProgressInputs, report
-from tuimon.analysis.progress_inputs import progress_inputs
+from tuimon.analysis.progress_inputs import progress_inputs, progress_of
 from tuimon.analysis.words import percentage
 from tuimon.exports.documents import plain
 from tuimon.exports.summary import summary_of
@@ -442,3 +443,16 @@ def test_rate_of_the_progress_bar_is_the_pace_of_a_log_without_times(
     assert progress.eta_seconds == pytest.approx(190 * seconds, nan_ok=True)
     assert progress.pace_of_bar == math.isfinite(seconds)
     assert ("the rate of its progress bar" in "".join(as_text(snapshot, LAST))) == math.isfinite(seconds)
+
+
+def test_steps_of_a_console_without_times_have_the_pace_of_several_rows_each(tmp_path: Path) -> None:
+    """RLinf logs a row for each minibatch to its trackers, and the console counts the steps."""
+    start = 1.79e9
+    rows = [json.dumps({"step": row, "actor/loss": 1 / (row + 1), "timestamp": start + row}) for row in range(120)]
+    (tmp_path / "metrics.jsonl").write_text("\n".join(rows) + "\n")
+    lines = "".join(f"global_step {step}/60 rollout_time 0.1s reward {step / 100}\n" for step in range(1, 31))
+    (tmp_path / "train.log").write_text(lines)
+    known = progress_of(open_run(tmp_path).runs[0], start + 120)
+    assert (known.step, known.total) == (30, 60)
+    assert known.seconds_per_step == pytest.approx(4)
+    assert known.eta_seconds == pytest.approx(120, rel=0.05)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.analysis.statistics import quantiles
 from tuimon.model.points import Floats, Indices, Steps
@@ -59,6 +60,11 @@ class Pace(Struct, frozen=True):
     def mean_seconds(self) -> float:
         """Time per step including its share of the pauses, as in an ETA."""
         return self.seconds_per_step + self.pause_seconds
+
+    def of_steps(self, rows: float) -> Pace:
+        """Return the pace of steps that have several rows each."""
+        names = ("seconds_per_step", "low", "high", "pause_seconds")
+        return replace(self, **{name: getattr(self, name) * rows for name in names})
 
 
 def pace_of(steps: Steps, wall_times: Floats, restarts: Indices = _NONE, evaluated: Steps = _NONE) -> Pace | None:

@@ -149,9 +149,13 @@ def _position(run: Run, busiest: Sequence[str], total_source: str) -> dict[str, 
             "rows_per_step": counted.rows_per_step,
         }
     counting = busiest if counts_alike else _metrics_of_source(run, total_source)
-    paces = ((curve, _pace_of_curve(curve, evaluated)) for curve in map(run.curve, counting[:_MAX_METRICS]))
     first = run.curve(counting[0]) if counting else None
-    curve, pace = next((pair for pair in paces if pair[1] is not None), (first, None))
+    curve, pace = _first_pace(run, counting, evaluated) or (first, None)
+    rows_per_step, advance = 1.0, 0 if curve is None or source_step is None else source_step - int(curve.steps[0])
+    if pace is None and advance >= _FEWEST and (own := _first_pace(run, busiest, evaluated)):
+        # a console without times counts steps of which a tracker logs several rows, as RLinf's for its minibatches
+        rows_per_step = int(own[0].steps[-1] - own[0].steps[0] + 1) / (advance + 1)
+        pace = own[1].of_steps(rows_per_step)
     watched = _watched_pace(run, evaluated) if pace is None else None
     return {
         "step": _last_step(run, busiest) if counts_alike else source_step,
@@ -159,7 +163,16 @@ def _position(run: Run, busiest: Sequence[str], total_source: str) -> dict[str, 
         "pace": pace or watched,
         "pace_watched": watched is not None,
         "stride": max(usual_stride(curve.steps) if curve is not None else 1, _longest_stride(run, busiest)),
+        "rows_per_step": rows_per_step,
     }
+
+
+def _first_pace(run: Run, metrics: Sequence[str], evaluated: Steps) -> tuple[Curve, Pace] | None:
+    """Return the first of these metrics whose times show a pace, and its pace."""
+    for curve in map(run.curve, metrics[:_MAX_METRICS]):
+        if (pace := _pace_of_curve(curve, evaluated)) is not None:
+            return curve, pace
+    return None
 
 
 def _pace_of_curve(curve: Curve, evaluated: Steps) -> Pace | None:
