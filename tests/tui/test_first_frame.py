@@ -109,7 +109,8 @@ def test_keys_typed_before_textual_are_applied(log: Path) -> None:
 
 def test_keys_typed_before_textual_choose_a_run(tmp_path: Path) -> None:
     with opened(written(tmp_path, 3), (120, 40)) as terminal:
-        terminal.until(lambda out: OPEN in out and b"trial_02" in out)
+        # keys are those of the list once it is shown; before it, they are those of the dashboard
+        terminal.until(lambda out: OPEN in out and b"trial_02" in out and b" mark " in out)
         terminal.type("j\r")
         terminal.until(lambda out: b"run 2 of 3" in out)
 
