@@ -90,6 +90,9 @@ async def one_run(to: Path, names: Sequence[str]) -> None:
             if "tuimon" in names:
                 async with dashboard(directory, (160, 46)) as (app, pilot):
                     await when(pilot, lambda: _step(app) >= AT_STEP, [training])
+                    app.header_at = 0.0  # it is drawn once a second, in which the demo trains 40 steps
+                    app.redraw()
+                    await pilot.pause()
                     save(app, to / "tuimon.svg")
             if "zoom" in names:
                 async with dashboard(directory, (120, 36)) as (app, pilot):
