@@ -67,7 +67,7 @@ HEALTHY: dict[str, Callable[[Random], Series]] = {
     "plateau": wandering("loss", 0.0),
     "plateau that wanders": wandering("loss", 0.95),
     "reward that wanders": wandering("reward", 0.95),
-    "reward that wanders around 0": lambda r: {"reward": 0.1 * colored(r, 900, 0.95, 0.0)},
+    "reward that wanders around 0": lambda r: {"reward": 0.1 * colored(r, 900, 0.8, 0.0)},
     "reward with heavy tails": lambda r: {"reward": 0.5 + 0.08 * colored(r, 900, 0.6, 3.0)},
     "reward of saw-teeth": lambda r: {"reward": 0.5 + 0.1 * (np.arange(900) % 37 / 37) + 0.02 * r.standard_normal(900)},
     "entropy that wanders": wandering("actor/entropy", 0.95),

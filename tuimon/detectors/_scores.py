@@ -134,7 +134,7 @@ class Usual(Relative, frozen=True, kw_only=True, tag="usual"):
     """
 
     ratio: float = 2.0
-    deviations: float = 10.0
+    deviations: float = 7.0
     floor: float = -math.inf
     of_start: float = 0.0
     skip: int = 2 * BLOCK
@@ -198,8 +198,8 @@ class Best(Relative, frozen=True, kw_only=True, tag="best"):
     """
 
     part: float = 0.5
-    falls_by: float = 2.5
-    early: float = 375.0
+    falls_by: float = 1.7
+    early: float = 120.0
     skip: int = 25
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
