@@ -33,7 +33,7 @@ def server_of(answers: Answers) -> MCPServer[Any]:
 
 
 def _tool(method: Callable[..., str]) -> Callable[..., str]:
-    """Return a method whose errors an agent is told."""
+    """Return a method that sends its errors, with their hints, to the agent."""
 
     @wraps(method)
     def answer(*positional: Any, **named: Any) -> str:

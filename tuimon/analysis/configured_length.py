@@ -43,7 +43,8 @@ def configured_epochs(config: Mapping[str, Any]) -> float:
 def _first_number(config: Mapping[str, Any], keys: Iterable[str]) -> float | None:
     """Return the first positive number among the settings with these keys, in the order of the keys.
 
-    "a/b/key" and "a.b.key" are that key, too. Of several settings with a key the upper ones come first.
+    - "a/b/key" and "a.b.key" end with the key: they count.
+    - Of several settings with a key, the one with the fewest parents wins.
     """
     settings = [(name.replace("/", ".").split("."), number(value)) for name, value in flat(config)]
     settings.sort(key=lambda setting: len(setting[0]))

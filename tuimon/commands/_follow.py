@@ -2,7 +2,7 @@
 
 Standard output has the alerts of the start, as `tuimon check` prints them, and then a line for each new alert, for one
 that gets more severe or ends, for a run that has finished and for the summary of a day. The channels of [notify] get
-the same; what they were told is remembered, so that a restart does not repeat it.
+the same. A file has what each channel received: after a restart only the rest is sent.
 
     [notify]
     summary = "08:00"                        # a line for each run, once a day

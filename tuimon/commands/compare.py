@@ -29,7 +29,7 @@ _OPTIONS = f"""\
 {SOME_PATHS}{METRICS}--all  every metric in full, and settings that do not differ
 --baseline RUN  add the distance of each row to this run, or group of seeds, in standard errors
 --best  compare the best value of each run instead of its level
---reaches VALUE  where (step, or --x) each run first reaches this reward (or loss); of a single run, too
+--reaches VALUE  where (step, or --x) each run first reaches this reward (or loss); one run is enough
 --x AXIS  compare at equal step (default), time (since the start), epoch, samples, tokens, or metric:NAME
 -o FILE  write a page (.html), or the rows of the metric that decides (.csv, .tex)
 {FORCE}{JSON}"""

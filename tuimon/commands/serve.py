@@ -15,7 +15,7 @@ from tuimon.text import clean, home_relative
 _OPTIONS = f"""\
 {PATHS}--host ADDRESS  address to listen on (default: 127.0.0.1, so that only this machine can open the page)
 --port N  port (default: 8600 or the next free one)
---allow-host NAME…  answer requests to this name, too, as a reverse proxy sends them; may be repeated
+--allow-host NAME…  also answer requests to this name, as a reverse proxy sends them; may be repeated
 """
 
 

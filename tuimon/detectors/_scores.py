@@ -152,7 +152,7 @@ class Usual(Relative, frozen=True, kw_only=True, tag="usual"):
 class Half(Relative, frozen=True, kw_only=True, tag="half"):
     """Limit: `ratio` times the usual level at half of the points so far, and at least `floor`.
 
-    The level has to be steady there, at most twice that at a quarter of the points: growth from 0 is none.
+    It has no limit unless that level is at most twice the one at a quarter of the points: a rise from 0 is usual.
     """
 
     ratio: float = 10.0

@@ -98,7 +98,7 @@ class StreamDecoder(Protocol):
 
     @property
     def unread(self) -> str:
-        """Examples of numbers that gave no point; "" if there are none, or if that is unknown."""
+        """Examples of numbers that gave no point; "" if none are known."""
         return ""
 
     @property

@@ -221,8 +221,11 @@ TABLE_SIZE = Size(200, 60)
 
 
 def columns_for(runs: Iterable[Run], columns: int) -> int:
-    """Return the columns of the charts of a page: about as many as pixels, so that each point of a curve with fewer
-    points has a column of its own, or `columns` if the runs have so many points that the page would be large."""
+    """Return the number of columns of the charts of a page.
+
+    A wide chart has about a thousand pixels: so many columns keep all points apart. `columns` are used instead if the
+    runs have so many points that the page would be large.
+    """
     return _FINE if sum(run.point_count for run in runs) <= _FEW_POINTS else columns
 
 

@@ -200,8 +200,10 @@ class OverallSteps:
         return same
 
     def known_from(self, first_epoch: float | None) -> bool:
-        """Return whether the rows so far show the steps of a log of which they are the end. first_epoch: epoch of the
-        first row of the log."""
+        """Return whether the steps of these rows, the last ones of a log, are known without the rows before them.
+
+        first_epoch: epoch of the first row of the log.
+        """
         return self._epoch is None or self.continues or (not self.restarts and self._epoch == first_epoch)
 
     def _first_restart(self, epoch: Floats, counter: Steps) -> int:
