@@ -358,10 +358,6 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         edges = self._edges(low, high, 1, axis)
         return int(edges[-1] - edges[0])
 
-    def count_drawn(self, low: float, high: float, bins: int, axis: str | Scale = "step") -> int:
-        """Return the number of points that an envelope of `bins` bins shows: at most two of each bin."""
-        return int(np.minimum(np.diff(self._edges(low, high, bins, axis)), 2).sum())
-
     def within(self, low: float, high: float, axis: str | Scale = "step") -> Curve | None:
         """Return the points with low <= x <= high as a curve, by ascending step; its other properties are the default.
 

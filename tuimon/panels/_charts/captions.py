@@ -202,14 +202,8 @@ def _candidates(line: _Line, lines: Sequence[_Line], several: bool) -> tuple[str
 # ---------------------------------------------------------------------- note
 
 
-def chart_notes(
-    run: Run, strokes: Sequence[Stroke], options: ChartOptions, drawn: int | None, inside: int, left: int
-) -> Iterator[str]:
-    """Yield the notes below a chart: non-finite values, restarts, and what is not drawn.
-
-    drawn: number of points that a full-screen chart draws, else None: no extreme is lost in a small chart. inside:
-    number of points in the window. left: metrics without a line.
-    """
+def chart_notes(run: Run, strokes: Sequence[Stroke], options: ChartOptions, left: int) -> Iterator[str]:
+    """Yield the notes below a chart: non-finite values, restarts, and the number of metrics `left` without a line."""
     traces = [trace for stroke in strokes for trace in stroke.traces]
     curves = [trace.curve for trace in traces]
     if strokes[0].line is not None:
@@ -224,8 +218,6 @@ def chart_notes(
             yield "no point since the restart"
         if len(curves[0].sources) > 1 and RANK.search(curves[0].sources[0]):  # each process logs to its own file
             yield f"of {_short(curves[0].sources[0])}"
-    if drawn is not None and drawn < inside and not (options.weight and strokes[0].line is not None):
-        yield f"{thousands(drawn)} of {plural(inside, 'point')}"
     if left:
         yield f"+{plural(left, 'metric')}"
 

@@ -140,9 +140,8 @@ def chart_of(
     if options.window is not None and not overlaid and not sum(plot.counts):
         notes.append("no point in this window; 0 shows all")
     else:
-        count = sum(t.curve.count_drawn(low, high, columns, t.scale) for t in traces) if options.fullscreen else None
         more = 0 if overlaid else left + len(undrawn) + without
-        notes += chart_notes(run, plot.strokes, options, count, sum(plot.counts), more)
+        notes += chart_notes(run, plot.strokes, options, more)
     if overlaid:
         notes.append(f"not in {plural(without, 'run')}" if without else "")
         notes.append(f"+{plural(lines_left, 'line')}" if lines_left else "")

@@ -16,14 +16,15 @@ from tuimon.panels._charts.curve_panel import metric_panel
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._charts.overlay_lines import OverlayLine, overlay_lines
 from tuimon.panels._metrics import MetricReading, drawn_curve, reading_of
-from tuimon.panels._run_facts import main_of
-from tuimon.panels.lists.run_metrics import Reader, common_metrics, level_cell, metric_of, name_in
+from tuimon.panels.lists.run_metrics import Reader, common_metrics, level_cell, main_reader, name_in
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run
 from tuimon.text import clean, fit
 
 LEAST = Size(26, 6)
 """Minimum size of a chart."""
+_SAMPLE = 50
+"""Number of runs whose metrics decide which one is shown first."""
 _CHANGE_FROM = 60
 """Columns of a chart from which it shows the recent change beside the level."""
 
@@ -48,18 +49,11 @@ def grid(size: Size, count: int) -> tuple[int, int, Size]:
 
 
 def first_metric(runs: Sequence[Run], selected: Run | None, chosen: str = "") -> str:
-    """Return the metric that is shown at first: the one that is chosen in the run list, see `metric_of`, or else the
-    one that the list draws for the selected run if half of the runs have it, or else the one that it draws for most
-    runs."""
-    if chosen:
-        readings = (metric_of(run, chosen) for run in ((selected, *runs) if selected is not None else runs))
-        if (known := next(filter(None, readings), None)) is not None:
-            return known.metric
-    if selected is not None and (reading := main_of(selected)) is not None:
-        sample = runs[:50]
-        if 2 * len(with_metric(sample, reading.metric)) >= len(sample):
-            return reading.metric
-    names = [reading.metric for run in runs[:50] if (reading := main_of(run)) is not None]
+    """Return the metric that is shown at first, see `main_reader`: as the selected run names it, or else most runs."""
+    reader = main_reader(runs[:_SAMPLE], chosen)
+    if selected is not None and (reading := reader(selected)) is not None:
+        return reading.metric
+    names = [reading.metric for reading in map(reader, runs[:_SAMPLE]) if reading is not None]
     return max(names, key=names.count) if names else next(iter(common_metrics(runs)), "")
 
 

@@ -19,10 +19,10 @@ from tuimon.draw.rows import fit_row
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.overlay_lines import seed_group_key
 from tuimon.panels._metrics import MetricReading
-from tuimon.panels._run_facts import loss_of, main_of, reward_of, settings_of
+from tuimon.panels._run_facts import settings_of
 from tuimon.panels._text import plural
 from tuimon.panels.lists.hparam_rows import sort_key
-from tuimon.panels.lists.run_metrics import Reader, falls, reader_of
+from tuimon.panels.lists.run_metrics import falls, main_reader
 from tuimon.panels.lists.run_selection import shared_directory
 from tuimon.panels.lists.runs import Listing
 from tuimon.sources.layout import array_of_task
@@ -144,7 +144,9 @@ def group_values(runs: Sequence[Run], listing: Listing) -> Row:
 
 
 def _values(runs: Sequence[Run], listing: Listing) -> Iterator[Span]:
-    reader, readings = _readings(runs, listing)
+    reader = main_reader(runs, listing.metric)
+    pairs = ((run, reader(run)) for run in runs)
+    readings = [(run, reading) for run, reading in pairs if reading is not None and reading.curve.min is not None]
     levels, chosen = listing.levels, listing.metric
     values = [(levels.value(run, chosen) if chosen else levels.level(run, reader), run) for run, _ in readings]
     known = [(value, run) for value, run in values if value is not None and math.isfinite(value)]
@@ -184,22 +186,6 @@ def _are_alike(runs: Sequence[Run], readings: Sequence[tuple[Run, MetricReading]
 
 def _label(reading: MetricReading) -> str:
     return reading.meaning.panel if reading.meaning.panel in ("reward", "loss") else clean(reading.metric)
-
-
-def _readings(runs: Sequence[Run], listing: Listing) -> tuple[Reader, list[tuple[Run, MetricReading]]]:
-    """Return the metric that a heading shows, with the runs that have a finite value of it: the chosen one, or the
-    reward, or, if more runs have it, the loss, or else the main one."""
-
-    def known(reader: Reader) -> list[tuple[Run, MetricReading]]:
-        pairs = ((run, reader(run)) for run in runs)
-        return [(run, reading) for run, reading in pairs if reading is not None and reading.curve.min is not None]
-
-    if listing.metric:
-        return reader_of(listing.metric), known(reader_of(listing.metric))
-    rewards, losses = known(reward_of), known(loss_of)
-    if not rewards and not losses and (main := next(filter(None, map(main_of, runs)), None)) is not None:
-        return reader_of(main.metric), known(reader_of(main.metric))
-    return (reward_of, rewards) if 2 * len(rewards) >= len(losses) and rewards else (loss_of, losses)
 
 
 def _directory(run: Run, shared: int) -> str:

@@ -14,7 +14,7 @@ from tuimon.analysis.run_cache import cached_per_run
 from tuimon.draw.numbers import format_value
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels._metrics import MetricReading, by_relevance, is_secondary, reading_of
-from tuimon.panels._run_facts import loss_of, objective_of, reward_of
+from tuimon.panels._run_facts import loss_of, main_of, objective_of, reward_of
 from tuimon.store import Run
 from tuimon.text import cell_width
 from tuimon.vocabulary import Meaning, classify, merge_key, unit_text
@@ -272,6 +272,20 @@ class RunLevels:
 def reader_of(metric: str) -> Reader:
     """Return the function that looks up a metric by its name, see `metric_of`; the same object for the same name."""
     return partial(metric_of, wanted=metric)
+
+
+def main_reader(runs: Sequence[Run], chosen: str = "") -> Reader:
+    """Return the metric that stands for runs: the chosen one, the reward, the loss, or the main one.
+
+    The loss is taken if no run has a reward, or more than twice as many runs have a loss.
+    """
+    if chosen:
+        return reader_of(chosen)
+    rewards, losses = (sum(fact(run) is not None for run in runs) for fact in (reward_of, loss_of))
+    if rewards or losses:
+        return reward_of if 2 * rewards >= max(losses, 1) else loss_of
+    main = next(filter(None, map(main_of, runs)), None)
+    return main_of if main is None else reader_of(main.metric)
 
 
 def level_note(room: int, until: str = "") -> Span:

@@ -15,7 +15,7 @@ from tuimon.panels._charts.overlay_lines import overlay_lines
 from tuimon.panels._run_facts import loss_of, main_of, reward_of
 from tuimon.panels._text import plural
 from tuimon.panels.curves import LOSS, REWARD
-from tuimon.panels.lists.run_metrics import METRIC, RESULTS, reader_of
+from tuimon.panels.lists.run_metrics import METRIC, RESULTS, main_reader, reader_of
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run
 
@@ -46,14 +46,10 @@ def overview(runs: Sequence[Run], listing: Listing, grouped: bool, size: Size, s
     known = [run for line in lines for run in line.runs]
     if len(known) < 2 or not lines or size.width < LEAST.width or size.height < LEAST.height:
         return ()
-    rewards, losses = (sum(fact(run) is not None for run in known) for fact in (reward_of, loss_of))
-    if sorted_by is not None:
-        names = dict.fromkeys(reading.metric for run in known if (reading := sorted_by(run)) is not None)
-        panel = metric_panel(*names)
-    elif not rewards and not losses and (main := main_of(known[0])) is not None:
-        panel = metric_panel(main.metric)
-    else:
-        panel = REWARD if rewards >= losses or rewards * 2 >= len(known) else LOSS
+    reader = sorted_by or main_reader(known)
+    names = dict.fromkeys(reading.metric for run in known if (reading := reader(run)) is not None)
+    own = None if sorted_by else {reward_of: REWARD, loss_of: LOSS}.get(reader)
+    panel = own or metric_panel(*names)
     options = ChartOptions(overlay=lines, y_range="robust")
     view = panel.view(known[0], size, listing.now, listing.symbols, options)
     if isinstance(view, ChartView) and len(every) > len(known):
