@@ -39,6 +39,7 @@ def test_what_stands_before_the_message_is_no_metric(prefix: str) -> None:
         "run/metrics.csv 66 rows {'epoch': 36, 'lr': 30, 'loss': 0.5}",
         "GET /loss/3 HTTP/1.1 200 0.5",
         "loss.cpp: 12 warnings, 3.5 s",
+        "=== STEP 7: Force numpy < 2.0 (vllm may pull newer) ===",
     ],
 )
 def test_other_lines_give_no_metrics(line: str) -> None:

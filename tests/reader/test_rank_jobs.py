@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import tracemalloc
 from pathlib import Path
 
 from support.live import Live
@@ -12,6 +13,7 @@ from tests.support import rank_jobs as jobs
 from tuimon.model.ranks import JobRanks
 from tuimon.monitor.local import LocalMonitor
 from tuimon.ranks.hangs import HANGS_AFTER
+from tuimon.reader.rank_paths import task_numbers
 from tuimon.store import Snapshot
 
 
@@ -130,3 +132,17 @@ def test_ranks_of_key_and_value_have_steps_and_own_times(tmp_path: Path) -> None
     assert [(row.rank, row.step, row.own, row.loss) for row in ranks.rows] == [
         (n, 8, n + 9.5, "2.25") for n in range(4)
     ]
+
+
+def test_times_in_the_names_of_several_starts_are_no_ranks(tmp_path: Path) -> None:
+    """Event files carry the second of their start: numbers of nine digits once made a set of as many numbers."""
+    names = [f"events.out.tfevents.{3_000_000 + start}.node01" for start in range(5)]
+    paths = [str(tmp_path / name) for name in names]
+    for path in paths:
+        Path(path).write_text("[rank0] ready\n")
+    tracemalloc.start()
+    try:
+        assert task_numbers(str(tmp_path), paths) == {}
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()

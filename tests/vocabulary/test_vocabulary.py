@@ -204,6 +204,8 @@ discriminator/loss                        loss.adversarial            neutral  t
 errG                                      loss.adversarial            neutral  train  -          -
 valid_1's auc                             quality                     up       val    -          -
 loss_scale                                other                       neutral  train  -          -
+Reward computation                        other                       neutral  train  -          -
+Reward + Adv                              other                       neutral  train  -          -
 valid_tokens                              other                       neutral  val    -          -
 actor/valid_sample_ratio                  known.other                 neutral  train  -          -
 rewards/margins                           reward.margin               up       -      -          -

@@ -75,11 +75,8 @@ def task_numbers(directory: str, paths: Sequence[str]) -> dict[str, int]:
         best: list[int] = []
         for column in zip(*(numbers for _, numbers in members), strict=True):
             values = [int(value) for value in column]
-            if (
-                len(set(values)) > 3
-                and set(values) == set(range(max(values) + 1))
-                and len(set(values)) > len(set(best))
-            ):
+            count = len(set(values))
+            if count > 3 and max(values) == count - 1 and count > len(set(best)):
                 best = values
         if best and any(_SAYS_RANK.search(head_of(path, HEAD)) for path, _ in members[:4]):
             ranks |= {path: value for (path, _), value in zip(members, best, strict=True)}

@@ -59,6 +59,8 @@ _UNIT = re.compile(
 )
 """A unit directly behind a number, or after a blank, but not the beginning of the next name ("0.5 min 0.2")."""
 _WRAPPER = re.compile(r"(?:np|numpy|torch)?\.?\w{1,20}\([\[(]?$")
+_COMPARED = re.compile(r"\s[<>]=?\s{0,4}$")
+"""End of a text that compares the number behind it, as a requirement does: "Force numpy < 2.0"."""
 _JOINT = " \t:=：([{\"'<>~≈→*#│|┃-–"
 BESIDE = re.compile(r"[:=：|│┃(,\[][\s\"'(\[]{0,8}$|[:=(\[{] ?[\w.]{1,30}\($|\bis $")
 """The end of a text that joins a name and its number, rather than a blank."""
@@ -125,6 +127,8 @@ def label_before(text: str) -> tuple[str, str]:
     """Return (title, name) that the text before a number gives it: ("Losses", "x") for "[Losses: x "."""
     if norm := _NORM.search(text):
         return "", norm[1]
+    if _COMPARED.search(text):
+        return "", ""
     text = _WRAPPER.sub("", text).rstrip(_JOINT)
     if text.endswith((" is", " was")):
         text = text[: text.rindex(" ")].rstrip(_JOINT)
