@@ -129,14 +129,16 @@ def chart_of(
     )
     background[:0] = seeds
     background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)
-    pin = pin_of(panel, options, symbols)
+    pin = f"{_PIN[symbols]} " if panel in options.pins else ""
     headline, place = _headline(plot, averages)
     drawn, names_below = _lines(plot, fronts, averages, base, cell_width(pin + clean(title)) + row_width(headline))
     own = [trace for trace in traces if trace.run.id == run.id]
     unseen = () if overlaid else undrawn
     notes = undrawn_alerts(run, unseen, options.alerts, symbols) + outside_notes(levels, y.low, y.high, symbols)
     notes.append(f"smoothed by {options.weight:g}" if noisy else "")
-    notes += [scale_note(options, y), smoothing_note(options, max(average.block for average in averages.values()))]
+    notes.append(f"{y.scale} scale" if y.scale != "linear" and options.y_scale == "auto" else "")
+    block = max(average.block for average in averages.values())
+    notes.append(f"smooth {options.weight:g} over means of {block} points" if options.weight and block > 1 else "")
     if options.window is not None and not overlaid and not sum(plot.counts):
         notes.append("no point in this window; 0 shows all")
     else:
@@ -340,21 +342,6 @@ def _labels(strokes: Sequence[Stroke]) -> list[str]:
     """Return the name of each line: the given one, or what distinguishes its metric from the others."""
     defaults = labels_of([(stroke.traces[0].metric, stroke.traces[0].meaning) for stroke in strokes])
     return [stroke.label or default for stroke, default in zip(strokes, defaults, strict=True)]
-
-
-def pin_of(panel: str, options: ChartOptions, symbols: Symbols) -> str:
-    """Return the sign before the title of a chart if its panel is pinned, else ""."""
-    return f"{_PIN[symbols]} " if panel in options.pins else ""
-
-
-def scale_note(options: ChartOptions, y: Axis) -> str:
-    """Return "log scale" if the panel has chosen it; one that the user has chosen is named for all charts."""
-    return f"{y.scale} scale" if y.scale != "linear" and options.y_scale == "auto" else ""
-
-
-def smoothing_note(options: ChartOptions, block: int) -> str:
-    """Return the note about a smoothed curve: the weight, if it applies to means of blocks of points; else ""."""
-    return f"smooth {options.weight:g} over means of {block} points" if options.weight and block > 1 else ""
 
 
 def _is_sparse(count: int, plot: _Plot) -> bool:
