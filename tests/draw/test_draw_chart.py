@@ -173,6 +173,16 @@ def test_the_name_of_a_single_metric_is_cut_to_the_room_beside_the_title() -> No
     ]
 
 
+def test_a_cut_title_keeps_what_distinguishes_it_from_the_titles_alike() -> None:
+    names = [f"env/of/a/very/long/path/{kind}/mean_over_all_environments" for kind in ("alpha", "beta", "gamma")]
+    lines = Line("", RED, envelope([0.1, 0.5]))
+    views = [chart(lines, title=name, alike=tuple(other for other in names if other != name)) for name in names[:2]]
+    titles = [picture(view, width, 6).splitlines()[1].split()[0] for width in (36, 40) for view in views]
+    assert titles[:2] == ["env/…alpha…", "env/…beta…"]
+    assert titles[2:] == titles[:2], "in charts of any width"
+    assert picture(chart(lines, title=names[0]), 36, 6).splitlines()[1].startswith("…"), "no other one"
+
+
 def test_the_legend_and_the_roles_of_cells() -> None:
     falling, rising = envelope(np.linspace(1, 0, 66)), envelope(np.linspace(0, 1, 66))
     rows = draw.render(chart(Line("old", RED, falling), Line("new", BLUE, rising)), Size(41, 9))

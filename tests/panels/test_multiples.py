@@ -15,6 +15,7 @@ from tuimon.panels.lists.multiples import (
     chart,
     common_limits,
     common_metrics,
+    comparable,
     first_metric,
     grid,
     limits_of,
@@ -80,3 +81,16 @@ def test_a_page_has_room_for_its_charts(count: int, size: Size) -> None:
     assert columns * (rows - 1) < count, "no empty row"
     assert columns * rows < count or rows * (chart.height + 1) > size.height, "few charts use all rows"
     assert columns * rows >= count or rows == size.height // LEAST.height, "a page is filled before there is another"
+
+
+def test_limits_are_shared_if_most_charts_use_them(tmp_path: Path) -> None:
+    logged = {"a": (40, 1.0), "b": (50, 0.5), "c": (40, 300.0), "d": (9000, 0.5)}
+    for name, (count, top) in logged.items():
+        rows = [{"step": step, "reward": top * step / count} for step in range(0, count, max(count // 40, 1))]
+        write_rows(tmp_path / name, rows)
+    runs = sorted(open_run(tmp_path).runs, key=lambda run: run.name)
+    assert comparable(runs[:2], "reward")
+    assert comparable([*runs[:2], *runs[:2], runs[2]], "reward") is False, "four of five would be flat lines"
+    assert comparable([runs[0], runs[3], runs[1]], "reward") is False, "two of three would be points"
+    assert comparable([runs[2], runs[2], runs[0]], "reward"), "two of three fill their charts"
+    assert comparable(runs, "elsewhere")

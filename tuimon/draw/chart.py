@@ -137,7 +137,7 @@ def _head(view: ChartView, width: int, symbols: Symbols, notes: Sequence[str]) -
     legend = _legend(lines, labels, room, symbols)
     note = _whole_notes(notes, room - sum(row_width(entry) + 2 for entry in legend) - 2)
     extras = (((y_label, Role.MUTED),), *legend, ((note, Role.MUTED),))
-    return title_row(view.title, headline, width, [row for row in extras if row[0][0]])
+    return title_row(view.title, headline, width, [row for row in extras if row[0][0]], view.alike)
 
 
 def _headline_and_labels(view: ChartView, lines: Sequence[Line], room: int) -> tuple[Row, list[str]]:

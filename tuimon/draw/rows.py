@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from tuimon import lazy_re as re
 from tuimon.model.views import HEAT_ROLES, Role, Row, Rows, Span
-from tuimon.text import cell_width, clean, fit, fit_name
+from tuimon.text import cell_width, clean, fit, fit_distinct, fit_name
 
 _FILLED = frozenset((Role.WARNING, Role.CRITICAL, Role.ACCENT, *HEAT_ROLES))
 """Roles to which a theme may give a background, which ends where their text ends."""
@@ -120,7 +121,16 @@ def fit_rows(rows: Iterable[Row], width: int, height: int) -> Rows:
     return tuple(fitted + [blank(width)] * (height - len(fitted)))
 
 
-def _cut_title(title: str, room: int) -> str:
+@lru_cache(maxsize=512)  # 40 titles alike take 5 ms
+def _cut_title(title: str, room: int, alike: tuple[str, ...]) -> str:
+    """Cut a title. Of titles that would be cut alike, the words that distinguish them are kept."""
+    cut = _with_end(title, room)
+    end = cut.rpartition("…")[2]
+    same = [other for other in alike if cut != title and other.endswith(end) and _with_end(other, room) == cut]
+    return fit_distinct([title, *same], room)[0] if same else cut
+
+
+def _with_end(title: str, room: int) -> str:
     """Cut whole parts from the middle of a metric's name if this suffices ("eval/…/mean_length"), or else the beginning
     of a title, after a separator if what remains fills at least a third of the room."""
     if cell_width(title) <= room:
@@ -135,11 +145,11 @@ def _cut_title(title: str, room: int) -> str:
     return fit(title, room, keep="end")
 
 
-def title_row(title: str, headline: Row, width: int, extras: Iterable[Row] = ()) -> Row:
+def title_row(title: str, headline: Row, width: int, extras: Iterable[Row] = (), alike: tuple[str, ...] = ()) -> Row:
     """Return a row with the title left, the headline right, and between them as many of the extras as fit.
 
     The title keeps at least half of the row; if cut, it keeps its end, the most specific part of a metric's name. The
-    headline loses whole spans from its end.
+    headline loses whole spans from its end. alike: titles of other charts, see `ChartView.alike`.
     """
     title, headline = clean(title), clean_row(headline)
     reserved = min(cell_width(title), max((width + 1) // 2, 1))
@@ -148,7 +158,7 @@ def title_row(title: str, headline: Row, width: int, extras: Iterable[Row] = ())
     if not "".join(text for text, _ in headline).strip():
         headline = ()
     room = width - (row_width(headline) + 2 if headline else 0)
-    head: Row = ((_cut_title(title, room), Role.TITLE),)
+    head: Row = ((_cut_title(title, room, alike), Role.TITLE),)
     room -= row_width(head)
     for extra in filter(None, map(clean_row, extras)):
         if row_width(extra) + 2 > room:

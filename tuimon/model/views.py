@@ -173,6 +173,8 @@ class ChartView(Struct, frozen=True, eq=False):
     """Unit of all values along y, as text; "" for plain numbers, or if the lines have several units."""
     sign: str = ""
     """Text before the title, which is not cut with it: that of a pinned chart."""
+    alike: tuple[str, ...] = ()
+    """Titles of other charts that end as this one does, from which the title differs also where it is cut."""
     place: Row = ()
     """Headline beside a legend that has the values: where they were read."""
 

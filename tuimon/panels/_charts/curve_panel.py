@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tuimon import lazy_re as re
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.panels._charts.captions import with_difference
@@ -25,6 +27,7 @@ from tuimon.panels._metrics import (
     reading_of,
 )
 from tuimon.store import Curve, Run
+from tuimon.text import clean
 from tuimon.vocabulary import classify, meanings
 
 SINGLE_METRIC = 1000
@@ -34,6 +37,9 @@ QUALITY = 67
 MAX_LINES = 4
 """Maximum number of lines on a chart: more could not be distinguished."""
 _METRIC = "metric:"
+_MOST_ALIKE = 40
+"""Maximum number of other metrics that a title is distinguished from: those next to it in the order of names."""
+_WORD_BORDER = re.compile(r"[/_. ]")
 _ROWS_PER_LINE = 4
 _COLUMNS_PER_LINE = 25
 """Size of a chart per line; two lines are always drawn."""
@@ -118,6 +124,7 @@ class CurvePanel(Struct, frozen=True):
             base=base,
             behind=None if options.overlay or run in options.seeds else _seeds_behind(self, options.seeds),
         )
+        view = replace(view, alike=self._alike(run))
         if base is None or options.overlay or options.base is run:
             return view
         return replace(view, headline=with_difference(view.headline, self.reading(run), base))
@@ -140,6 +147,13 @@ class CurvePanel(Struct, frozen=True):
                     undrawn.append(name)
         return drawn, undrawn
 
+    def _alike(self, run: Run) -> tuple[str, ...]:
+        """Return the other metrics of the run whose last word is that of the metric in the title, if there is one."""
+        title = clean(self.title)
+        alike = _by_last_word(run.metrics).get(_last_word(title), ()) if self.metrics else ()
+        place = bisect_left(alike, title)
+        return tuple(name for name in alike[max(place - _MOST_ALIKE // 2, 0) :][: _MOST_ALIKE + 1] if name != title)
+
     def _title(self, readings: Sequence[MetricReading]) -> str:
         """Return the panel's title, or the labels of its metrics; "success (val)" if no line is of the training."""
         if not readings or self.metrics:
@@ -157,6 +171,19 @@ class CurvePanel(Struct, frozen=True):
 def _seeds_behind(panel: CurvePanel, seeds: tuple[Run, ...]) -> Series:
     """Return the metric of the base, and of the other seeds of its group."""
     return Series(tuple((run, panel.reading(run)) for run in seeds))
+
+
+@lru_cache(maxsize=8)
+def _by_last_word(metrics: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    """Return the cleaned and sorted metrics by their last word."""
+    groups: dict[str, list[str]] = {}
+    for name in sorted(map(clean, metrics)):
+        groups.setdefault(_last_word(name), []).append(name)
+    return {word: tuple(names) for word, names in groups.items()}
+
+
+def _last_word(name: str) -> str:
+    return _WORD_BORDER.split(name)[-1]
 
 
 def _busiest_first(run: Run, names: Sequence[str]) -> tuple[str, ...]:

@@ -25,6 +25,8 @@ LEAST = Size(26, 6)
 """Minimum size of a chart."""
 _SAMPLE = 50
 """Number of runs whose metrics decide which one is shown first."""
+_LEAST_SHARE = 0.05
+"""Two of the dots of a chart."""
 _CHANGE_FROM = 60
 """Columns of a chart from which it shows the recent change beside the level."""
 
@@ -93,6 +95,22 @@ def steps_of(runs: Iterable[Run], metric: str) -> Window | None:
         return None
     end = Window(float(last - first)).limits(float(last), "step")[1]
     return Window(end - first, end)
+
+
+def comparable(runs: Sequence[Run], metric: str) -> bool:
+    """Return whether half of the curves or more take at least _LEAST_SHARE of the height and width that charts with the
+    same limits have; otherwise most of these charts would look empty."""
+    heights, widths = [], []
+    for reading in map(reader_of(metric), runs):
+        if reading is not None and reading.curve.min is not None and reading.curve.max is not None:
+            heights.append((reading.curve.max.value - reading.curve.min.value) * abs(reading.factor))
+            widths.append(int(reading.curve.steps[-1]) - int(reading.curve.steps[0]))
+    both, steps = limits_of(runs, metric), steps_of(runs, metric)
+    if both is None or steps is None:
+        return True
+    height, width = (both[1] - both[0]) * _LEAST_SHARE, float(max(widths)) * _LEAST_SHARE
+    wide = sum(h >= height and w >= width for h, w in zip(heights, widths, strict=True))
+    return 2 * wide >= len(heights)
 
 
 def common_limits(runs: Sequence[Run], metric: str) -> Limits:

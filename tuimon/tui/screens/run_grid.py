@@ -20,8 +20,10 @@ class RunGrid(Table[Run]):
     def __init__(self) -> None:
         super().__init__()
         self.metric = ""
-        self.shares_limits = True
-        """Whether all charts have the same limits."""
+        self.same_limits: bool | None = None
+        """Whether the charts share their limits, as the user has chosen; None: see multiples.comparable."""
+        self._comparable: tuple[str, int, bool] = ("", 0, True)
+        """Metric, number of runs, and whether their charts can be compared."""
         self.across, self.lines = 1, 1
         """Charts beside each other, and below each other."""
         self._listing: Listing | None = None
@@ -32,6 +34,15 @@ class RunGrid(Table[Run]):
     @property
     def room(self) -> int:
         return self.across * self.lines
+
+    @property
+    def shares_limits(self) -> bool:
+        """Whether all charts have the same limits."""
+        if self.same_limits is not None:
+            return self.same_limits
+        if self._comparable[:2] != (self.metric, self.count):
+            self._comparable = (self.metric, self.count, multiples.comparable(self.items, self.metric))
+        return self._comparable[2]
 
     @property
     def page(self) -> tuple[int, int]:

@@ -240,7 +240,7 @@ class RunListScreen(TableScreen[RunTable]):
         if self.view != "grid":
             self.say("Limits belong to the grid of charts: v shows it")
             return
-        self.charts.shares_limits = not self.charts.shares_limits
+        self.charts.same_limits = not self.charts.shares_limits
         self.dashboard.redraw()
 
     # ------------------------------------------------------------------ the input line
