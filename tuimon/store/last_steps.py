@@ -1,8 +1,4 @@
-"""The last steps of a run, and the metrics that have no point since its log began anew.
-
-last_steps()         last step by step group
-is_left_behind()     whether a metric has no point since its log began anew
-"""
+"""The last step of each step group of a run."""
 
 from __future__ import annotations
 
@@ -12,8 +8,8 @@ import numpy as np
 
 from tuimon.model.points import Indices, Steps
 from tuimon.store.arrays import distinct
-from tuimon.store.index import MetricSource, RunIndex, SourceOrder
-from tuimon.store.streams import SeriesLengths, StreamView
+from tuimon.store.index import RunIndex, SourceOrder
+from tuimon.store.streams import StreamView
 
 _OFTEN = 4
 """A metric is logged often if it has at least one in this many of the points of the metric with most points."""
@@ -67,19 +63,3 @@ def _newest_step(
     if any(map(is_current, np.flatnonzero(steps == highest).tolist())):
         return highest
     return max((step for member, step in enumerate(steps.tolist()) if is_current(member)), default=highest)
-
-
-def is_left_behind(best: MetricSource, streams: Sequence[StreamView], table: SeriesLengths) -> bool:
-    """Return whether a metric has no point since its log began anew, unlike others that are logged as often.
-
-    best: the metric as its best source holds it.
-    """
-    if not best.series or best.previews:
-        return False
-    position, series = best.series[-1]
-    view = streams[position]
-    length = table.length(series.id)
-    if view.is_current(series, length):
-        return False
-    lengths = ((other, table.length(other.id)) for other in list(view.data.series.values()))
-    return any(own <= _OFTEN * length and view.is_current(other, own) for other, own in lengths)

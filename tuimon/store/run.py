@@ -19,7 +19,7 @@ from tuimon.store.cache import ViewCache
 from tuimon.store.curve import Curve
 from tuimon.store.curve_builder import CurveBuilder, FilePart
 from tuimon.store.index import TEXT, MergeKey, MetricEntry, Names, RunIndex, build_index
-from tuimon.store.last_steps import is_left_behind, last_steps
+from tuimon.store.last_steps import last_steps
 from tuimon.store.records import RunRecord
 from tuimon.store.run_facts import RunFacts
 from tuimon.store.streams import Present, SeriesLengths, StreamView
@@ -170,15 +170,6 @@ class Run(RunFacts):
         """Last step by step group."""
         steps = self._of_series(self._table.last_steps, self._index.preview_steps)
         return last_steps(self.streams, self._index, self._builder.sources.values(), self._lengths, steps)
-
-    def is_left_behind(self, metric: str) -> bool:
-        """Return whether a metric of the run has no point since its log began anew, unlike others that are logged as
-        often."""
-        try:
-            best = next(iter(self._builder.ranked(self._entry(metric))), None)
-        except KeyError:
-            return False
-        return best is not None and is_left_behind(best, self.streams, self._table)
 
     # Metrics
 

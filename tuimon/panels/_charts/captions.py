@@ -214,8 +214,6 @@ def chart_notes(run: Run, strokes: Sequence[Stroke], options: ChartOptions, left
     else:
         yield from nonfinite_counts(curves, step_name(run) if options.fullscreen else "")
         yield from _restarts(run, max(curves, key=lambda curve: curve.superseded))
-        if any(run.is_left_behind(curve.metric) for curve in curves):
-            yield "no point since the restart"
         if len(curves[0].sources) > 1 and RANK.search(curves[0].sources[0]):  # each process logs to its own file
             yield f"of {_short(curves[0].sources[0])}"
     if left:
