@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.json_points import feed, series
 
@@ -40,6 +40,7 @@ IGNORED = ("eta=3:12:00", "ETA 2.5 min", "elapsed 0:10:00", "phase warmup", "bat
     st.integers(0, 7),
     st.sampled_from(("loss 2.31", "loss: 2.31", "loss=2.31")),
 )
+@example("it {}/50 | ", "\t", ["done 3/40", "seen 81,920", "acc: 71.2%"], 0, "loss 2.31")
 def test_each_number_with_a_name_or_a_unit_is_read(
     head: str, separator: str, fields: list[str], place: int, loss: str
 ) -> None:
