@@ -127,3 +127,12 @@ def test_the_steps_after_the_last_checkpoint_of_a_dead_run_are_lost(tmp_path: Pa
     unknown = lost_work(log(tmp_path, lines(range(1, 430), 8), end), True)
     assert unknown is not None
     assert (unknown.steps, unknown.text("step")) == (None, "")
+
+
+def test_restarts_are_known_beside_a_counter_with_more_points_that_never_falls_back(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(lines(range(10, 431, 10), 8) + lines(range(410, 601, 10), 9))
+    rows = "".join(f"{step},{step / 600}\n" for step in range(1, 601))
+    (tmp_path / "progress.csv").write_text(f"step,epoch\n{rows}")
+    (run,) = open_run(tmp_path).runs
+    assert run.busiest_metric == "epoch"
+    assert [(work.first_step, work.last_step, work.superseded) for work in lost_at_restarts(run)] == [(410, 430, 3)]

@@ -19,6 +19,7 @@ from tuimon.store.arrays import distinct
 from tuimon.store.curve import SupersededPoints
 from tuimon.store.curve_builder import FilePart
 from tuimon.text import local_time
+from tuimon.vocabulary import meanings
 
 
 class Attempt(Struct, frozen=True):
@@ -44,10 +45,16 @@ def attempts_of(run: Run) -> tuple[Attempt, ...]:
 
     The files of a rotated log are one attempt.
     """
-    metric = run.busiest_metric
+    metric = _deciding_metric(run)
     files = run.files(metric, count_superseded=True) if metric is not None else ()
     logs = [list(group) for _, group in groupby(files, key=lambda file: log_name(file[0].info.path).live)]
     return tuple(_attempt(run, log) for log in logs) if len(logs) > 1 else ()
+
+
+def _deciding_metric(run: Run) -> str | None:
+    """Return the metric with most points that is no counter: a console may have more of the epoch, without restarts."""
+    known, names = meanings(run.metrics), run.busiest_metrics
+    return next((name for name in names if known[name].panel != "progress"), next(iter(names), None))
 
 
 def _attempt(run: Run, log: Sequence[tuple[StreamView, FilePart]]) -> Attempt:
@@ -71,9 +78,10 @@ def resumed_from(run: Run, first: int) -> int | None:
     It lies between the last step that is drawn before and `first`. It is the one that the log names, or else the only
     step between them, or else that of the only checkpoint there, on disk or in the log. None if none of them is known.
     """
-    if run.busiest_metric is None:
+    metric = _deciding_metric(run)
+    if metric is None:
         return None
-    curve = run.curve(run.busiest_metric)
+    curve = run.curve(metric)
     row = 0 if curve.ordinal else curve.row_before(first) + 1
     kept = int(curve.steps[row - 1]) if row else None
     logged, saved = _logged_steps(run)
@@ -170,7 +178,8 @@ def lost_work(run: Run, has_died: bool) -> LostWork | None:
     cause = run.ranks.root_cause if run.ranks is not None else None
     if not has_died or (cause is not None and cause.resolved):  # the job went on after the end that a log names
         return next(reversed(lost_at_restarts(run)), None)
-    curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
+    metric = _deciding_metric(run)
+    curve = run.curve(metric) if metric is not None else None
     if curve is None or curve.ordinal or not len(curve):
         return None
     last_step = int(curve.steps[-1])
@@ -184,7 +193,8 @@ def lost_at_restarts(run: Run) -> tuple[LostWork, ...]:
 
     An attempt of which nothing is drawn, because a later one began at its first step or before it, has none.
     """
-    curve = run.curve(run.busiest_metric) if run.busiest_metric is not None else None
+    metric = _deciding_metric(run)
+    curve = run.curve(metric) if metric is not None else None
     if curve is None or curve.ordinal or not len(curve.restarts):
         return ()
     superseded = curve.superseded_points()
