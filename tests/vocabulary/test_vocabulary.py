@@ -206,6 +206,8 @@ valid_1's auc                             quality                     up       v
 loss_scale                                other                       neutral  train  -          -
 Reward computation                        other                       neutral  train  -          -
 Reward + Adv                              other                       neutral  train  -          -
+loss_G_adv                                loss.adversarial            neutral  train  -          -
+acc_adv                                   success.accuracy            up       train  -          -
 valid_tokens                              other                       neutral  val    -          -
 actor/valid_sample_ratio                  known.other                 neutral  train  -          -
 rewards/margins                           reward.margin               up       -      -          -

@@ -125,8 +125,11 @@ def _translations() -> tuple[Mapping[str, str], re.Pattern[str]]:
 def words_of(name: str) -> Words:
     """Return what the words of a name say, split at separators, and if that says nothing also at capitals.
 
-    The number of "recall@20" and "ndcg_at_k" is no word; it is kept in the stem.
+    - The number of "recall@20" and "ndcg_at_k" is no word; it is kept in the stem.
+    - "Reward + Adv" names several quantities, and none of them.
     """
+    if " + " in name:
+        return Words("")
     if cutoff := _CUTOFF.search(name):
         words = words_of(name[: cutoff.start()])
         return replace(words, stem=f"{words.stem}@{cutoff[1]}") if words.stem else words
