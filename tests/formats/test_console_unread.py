@@ -21,6 +21,11 @@ def test_names_with_letters_that_are_not_ascii_are_whole(encoding: str) -> None:
     assert is_text("".join(f"Größe {step}: step={step} loss=0.5\n" for step in range(9)).encode(encoding))
 
 
+def test_a_number_in_angle_brackets_keeps_its_name() -> None:
+    lines = "".join(f"step {step} loss <0.{step}5>\n" for step in range(1, 9))
+    assert list(series(feed(ConsoleDecoder(), lines.encode()))) == ["loss"]
+
+
 FIELDS = {
     "ppl 10.1": 10.1, "lr 3.0e-04": 3e-4, "gnorm=0.81": 0.81, "acc: 71.2%": 71.2, "top 5 acc 0.625": 0.625,
     "‖g‖: 0.8125": 0.8125, "412 ms/it": 412.0, "413ms/step": 413.0, "0.411 s/it": 0.411, "time 414 ms": 414.0,

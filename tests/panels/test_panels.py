@@ -521,7 +521,7 @@ def test_the_parts_of_the_newest_whole_step(
     assert overlap is (total == 130.0)
 
 
-def test_a_phase_that_slows_down_is_named_with_its_numbers() -> None:
+def test_the_longest_phase_is_named_with_its_share() -> None:
     steps = range(1, 401)
     run = run_of(
         {

@@ -275,7 +275,7 @@ def reader_of(metric: str) -> Reader:
 
 
 def main_reader(runs: Sequence[Run], chosen: str = "") -> Reader:
-    """Return the metric that stands for runs: the chosen one, the reward, the loss, or the main one.
+    """Return what reads the metric that stands for runs: chosen, reward, loss, or main.
 
     The loss is taken if no run has a reward, or more than twice as many runs have a loss.
     """

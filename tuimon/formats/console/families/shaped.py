@@ -31,8 +31,6 @@ _GLUED_DATE = re.compile(r"(\d\.\d{1,12}?)20\d\d-\d\d-\d\d[ T]\d\d:\d\d:.*", re.
 """A warning of another library that begins where the line should end."""
 _CALL_SITE = re.compile(r"\s{2,80}+[\w./-]{1,50}\.py:\d{1,7}$", re.ASCII)
 """The call site that rich prints at the right margin."""
-_TAB = "  "
-"""A tab separates as two blanks do; one blank may stand within a name."""
 _MAX_LENGTH = 1 << 16
 _MAX_SHAPES = 20_000
 _MAX_HELD = 100_000
@@ -97,7 +95,6 @@ class ShapedReader(LineReader):
             self._released, self.sink.disproved = False, True
         if len(text) > _MAX_LENGTH:
             return False
-        text = text.replace("\t", _TAB)
         if "%|" in text:
             text = line.message
             if "%|" in text:
@@ -280,7 +277,7 @@ class ShapedReader(LineReader):
     def reads_alone(self, line: Line) -> bool:
         if not self.is_neutral:
             return False
-        layout = examine(line.text.replace("\t", _TAB))
+        layout = examine(line.text)
         if layout is None or layout.step is None or layout.varies or layout.stage:
             return False
         counts = layout.rank > EPOCH or (layout.rank == 2 and layout.total is None)

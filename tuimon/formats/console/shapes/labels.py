@@ -59,7 +59,7 @@ _UNIT = re.compile(
 )
 """A unit directly behind a number, or after a blank, but not the beginning of the next name ("0.5 min 0.2")."""
 _WRAPPER = re.compile(r"(?:np|numpy|torch)?\.?\w{1,20}\([\[(]?$")
-_COMPARED = re.compile(r"\s[<>]=?\s{0,4}$")
+_COMPARED = re.compile(r"\s[<>]=?\s{1,4}$")
 """End of a text that compares the number behind it, as a requirement does: "Force numpy < 2.0"."""
 _JOINT = " \t:=：([{\"'<>~≈→*#│|┃-–"
 BESIDE = re.compile(r"[:=：|│┃(,\[][\s\"'(\[]{0,8}$|[:=(\[{] ?[\w.]{1,30}\($|\bis $")

@@ -124,6 +124,7 @@ def examine(text: str, is_part: bool = False) -> Layout | None:
 
     is_part: the text is a part of a line that is known to be one of metrics.
     """
+    text = text.replace("\t", "  ")  # a tab separates as two blanks do; one blank may stand within a name
     spans = places(text)
     if not spans or len(spans) > MAX_NUMBERS:
         return None
