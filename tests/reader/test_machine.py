@@ -26,7 +26,7 @@ from tuimon.monitor.local import LocalMonitor
 from tuimon.panels import all_panels
 from tuimon.probes import Probe
 from tuimon.probes.nvml import Nvml, gpu_of
-from tuimon.reader.machine import MachineWatch, is_same
+from tuimon.reader.machine import MachineWatch, is_similar
 from tuimon.store import Run
 
 GIB = 1 << 30
@@ -41,6 +41,7 @@ READ: dict[str, Any] = {
     "processes": [(4711, 70_000_000_000), (4712, None), (4713, 1_000_000_000)],
 }
 """Readings as NVML returns them."""
+CHANGES = {"memory_used": 60 * GIB, "utilisation": 0.5, "watts": None, "celsius": 80.0, "processes": ()}
 
 
 # ---------------------------------------------------------------- probes
@@ -87,11 +88,22 @@ def test_readings_of_nvml_are_converted_to_plain_numbers() -> None:
     assert (bare.utilisation, bare.watts, bare.celsius, bare.processes) == (None, None, None, ())
 
 
-def test_only_the_time_is_no_change() -> None:
-    seen = machine()
-    assert is_same(replace(seen, time=START + 200), seen)
-    assert is_same(None, None)
-    assert not any(is_same(other, seen) or is_same(seen, other) for other in (replace(seen, cpu=0.6), None))
+def test_noise_is_not_a_change() -> None:
+    """Small noise of the counters is neither sent nor drawn."""
+    idle = machine()
+    gpu = idle.gpus[0]
+    noise = replace(gpu, memory_used=gpu.memory_used + 2**20, utilisation=0.93, watts=618.0, celsius=63.0)
+    assert is_similar(replace(idle, time=START + 200, cpu=0.38, gpus=(noise,)), idle)
+    assert is_similar(None, None)
+    busier = [
+        replace(idle, cpu=0.6),
+        replace(idle, memory_used=300 * GIB),
+        replace(idle, disks=(Disk("/logs", 1000 * GIB, 3500 * GIB),)),
+        replace(idle, gpus=()),
+        *(replace(idle, gpus=(replace(gpu, **{name: value}),)) for name, value in CHANGES.items()),
+        None,
+    ]
+    assert not any(is_similar(other, idle) or is_similar(idle, other) for other in busier)
 
 
 # ---------------------------------------------------------------- through the pipe

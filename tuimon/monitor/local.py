@@ -14,7 +14,7 @@ from tuimon.monitor.piped import Pipes
 from tuimon.monitor.remote_names import remote_among
 from tuimon.monitor.settings import load as load_settings
 from tuimon.reader import Collector
-from tuimon.reader.machine import disk_status, is_same
+from tuimon.reader.machine import disk_status, is_similar
 from tuimon.store import Snapshot, Store
 from tuimon.vocabulary import merge_key
 
@@ -93,7 +93,7 @@ class LocalMonitor:
     def _measure_disks(self) -> None:
         """Note the free disk space, for the detector of full disks, if it has changed."""
         machine = disk_status(self.collector.roots, self.collector.newest_change())
-        if not is_same(machine, self._machine):
+        if not is_similar(machine, self._machine):
             self._machine = machine
             self.store.apply(MachineSeen(machine))
 

@@ -9,10 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from msgspec.structs import replace
-
 from tuimon.model.events import MachineSeen
-from tuimon.model.machine import Machine
+from tuimon.model.machine import Gpu, Machine
 from tuimon.sources.filesystem import is_mirrored, kind
 
 EVERY = 5.0
@@ -67,7 +65,7 @@ class MachineWatch:
         else:
             self._alive.clear()
         sample = self._sample if alive else None
-        if is_same(sample, self._reported):
+        if is_similar(sample, self._reported):
             return None
         self._reported = sample
         return MachineSeen(sample)
@@ -87,6 +85,30 @@ class MachineWatch:
             self._sample = probe.sample(self._roots, local)
 
 
-def is_same(a: Machine | None, b: Machine | None) -> bool:
-    """Return whether two states are equal but for their times, so that the second is not reported again."""
-    return a is b or (a is not None and b is not None and replace(a, time=b.time) == b)
+def is_similar(a: Machine | None, b: Machine | None) -> bool:
+    """Are the two states equal except for noise, so that the second is not reported or drawn?"""
+    if a is None or b is None:
+        return a is b
+    return (
+        [disk.path for disk in a.disks] == [disk.path for disk in b.disks]
+        and all(_near(x.free, y.free, 0.01 * y.free) for x, y in zip(a.disks, b.disks, strict=True))
+        and _near(a.cpu, b.cpu, 0.05)
+        and _near(a.memory_used, b.memory_used, 0.01 * (b.memory_total or 0))
+        and len(a.gpus) == len(b.gpus)
+        and all(_is_similar_gpu(x, y) for x, y in zip(a.gpus, b.gpus, strict=True))
+    )
+
+
+def _is_similar_gpu(a: Gpu, b: Gpu) -> bool:
+    return (
+        (a.index, a.name) == (b.index, b.name)
+        and {process.pid for process in a.processes} == {process.pid for process in b.processes}
+        and _near(a.memory_used, b.memory_used, 0.005 * b.memory_total)
+        and _near(a.utilisation, b.utilisation, 0.05)
+        and _near(a.watts, b.watts, 15.0)
+        and _near(a.celsius, b.celsius, 2.0)
+    )
+
+
+def _near(a: float | None, b: float | None, tolerance: float) -> bool:
+    return a is b or (a is not None and b is not None and abs(a - b) <= tolerance)

@@ -40,6 +40,12 @@ __all__ = ["FoundFile", "Problem", "Scan", "ScanBudget", "rescan", "scan"]
 
 REVISITS = 256
 """Maximum number of directories listed again because of their age in one rescan, to spread the cost."""
+MANY = 100
+"""Number of directories above which unchanged ones are checked less often: see STILL, STILL_EVERY."""
+STILL, STILL_EVERY = 20.0, 3
+"""Directories with logs that are unchanged for STILL seconds are checked in every STILL_EVERY-th rescan only.
+
+New logs mostly come in new directories next to them, and file system events report most other changes."""
 
 
 class ScanBudget(Struct, frozen=True):
@@ -105,21 +111,29 @@ class _Memory(Struct, eq=False):
     unfinished: bool = False
     """A rescan ran out of time."""
     cursor: int = 0
+    turn: int = 0
+    """Number of the third of the unchanged directories that is checked this time."""
 
     def changed(self, deadline: float) -> bool:
         """Has any directory to be listed? Directories not checked by `deadline` come first in the next call."""
         if self.unfinished or any(_root_state(try_stat(root)[0]) != self.root_states[root] for root in self.roots):
             return True
         paths = list(self.listings)
-        now, begin = time.monotonic(), self.cursor
-        for checked, index in enumerate((*range(begin, len(paths)), *range(min(begin, len(paths)))), 1):
+        now, still = time.monotonic(), time.time() - STILL
+        many, checked, begin = len(paths) > MANY, 0, self.cursor
+        for index in (*range(begin, len(paths)), *range(min(begin, len(paths)))):
             path = paths[index]
             listing = self.listings[path]
+            if index == 0:
+                self.turn = (self.turn + 1) % STILL_EVERY
+            if many and listing.files and listing.stamp[1] % STILL_EVERY != self.turn and listing.modified < still:
+                continue
             try:
                 if now - listing.listed >= listing.good_for or stamp_of(os.stat(path)) != listing.stamp:
                     return True
             except OSError:
                 return True
+            checked += 1
             if checked % 64 == 0 and time.monotonic() > deadline:
                 self.cursor = (index + 1) % len(paths)
                 break
