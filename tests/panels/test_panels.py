@@ -380,6 +380,17 @@ def test_a_restart_has_one_mark_although_a_validation_comes_later() -> None:
     assert alone.notes == ("restart at step 42", "1 point superseded")
 
 
+def test_a_restart_is_found_beside_a_counter_with_more_points_that_never_falls_back() -> None:
+    store = store_of({"train/loss": (range(2, 77, 2), [1.0] * 38), "eval/loss": ([20, 40, 60], [1.0] * 3)})
+    store.apply(SegmentStarted(0, 42, False))
+    feed(store, {"train/loss": (range(42, 121, 2), [0.5] * 40), "eval/loss": ([60, 80, 100, 120], [0.5] * 4)}, 0)
+    add_source(store, 1, "progress.csv", 10, {"epoch": (range(1, 121), [step / 120 for step in range(1, 121)])})
+    run = store.snapshot().runs[0]
+    assert run.busiest_metric == "epoch"
+    alone = metric_panel("eval/loss").view(run, Size(80, 12), START, Symbols.BRAILLE)
+    assert [(mark.x, mark.label) for mark in alone.marks] == [(42.0, "restart at 42")]
+
+
 def test_metrics_with_other_step_counts_are_not_on_the_same_axis() -> None:
     """RLinf: the trackers count updates, the console global steps."""
     each = range(0, 240, 4)

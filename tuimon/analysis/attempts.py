@@ -30,7 +30,7 @@ class Attempt(Struct, frozen=True):
     first_step: int
     last_step: int
     superseded: int
-    """Number of logged steps that are not drawn, of the metric with the most points."""
+    """Number of logged steps that are not drawn, of `attempts_metric`."""
     begin: float
     """Time of the first point (s since the epoch); NaN if unknown."""
     end: str
@@ -41,20 +41,14 @@ class Attempt(Struct, frozen=True):
 
 @cached_per_run
 def attempts_of(run: Run) -> tuple[Attempt, ...]:
-    """Return the attempts of a run, the first one first; () if one file has all points of its busiest metric.
+    """Return the attempts of a run, the first one first; () if one file has all points of `attempts_metric`.
 
     The files of a rotated log are one attempt.
     """
-    metric = _deciding_metric(run)
+    metric = attempts_metric(run)
     files = run.files(metric, count_superseded=True) if metric is not None else ()
     logs = [list(group) for _, group in groupby(files, key=lambda file: log_name(file[0].info.path).live)]
     return tuple(_attempt(run, log) for log in logs) if len(logs) > 1 else ()
-
-
-def _deciding_metric(run: Run) -> str | None:
-    """Return the metric with most points that is no counter: a console may have more of the epoch, without restarts."""
-    known, names = meanings(run.metrics), run.busiest_metrics
-    return next((name for name in names if known[name].panel != "progress"), next(iter(names), None))
 
 
 def _attempt(run: Run, log: Sequence[tuple[StreamView, FilePart]]) -> Attempt:
@@ -78,7 +72,7 @@ def resumed_from(run: Run, first: int) -> int | None:
     It lies between the last step that is drawn before and `first`. It is the one that the log names, or else the only
     step between them, or else that of the only checkpoint there, on disk or in the log. None if none of them is known.
     """
-    metric = _deciding_metric(run)
+    metric = attempts_metric(run)
     if metric is None:
         return None
     curve = run.curve(metric)
@@ -166,7 +160,7 @@ class LostWork(Struct, frozen=True):
 
 
 def superseded_steps(run: Run) -> int:
-    """Return the number of logged steps that later attempts supersede, of the metric with the most points.
+    """Return the number of logged steps that later attempts supersede, of `attempts_metric`.
 
     A step that two attempts logged before the one that is drawn counts twice.
     """
@@ -178,7 +172,7 @@ def lost_work(run: Run, has_died: bool) -> LostWork | None:
     cause = run.ranks.root_cause if run.ranks is not None else None
     if not has_died or (cause is not None and cause.resolved):  # the job went on after the end that a log names
         return next(reversed(lost_at_restarts(run)), None)
-    metric = _deciding_metric(run)
+    metric = attempts_metric(run)
     curve = run.curve(metric) if metric is not None else None
     if curve is None or curve.ordinal or not len(curve):
         return None
@@ -189,16 +183,26 @@ def lost_work(run: Run, has_died: bool) -> LostWork | None:
 
 @cached_per_run
 def lost_at_restarts(run: Run) -> tuple[LostWork, ...]:
-    """Return the work lost at each restart of a run, the first one first, by the metric with the most points.
+    """Return the work lost at each restart of a run, the first one first, by `attempts_metric`.
 
     An attempt of which nothing is drawn, because a later one began at its first step or before it, has none.
     """
-    metric = _deciding_metric(run)
+    metric = attempts_metric(run)
     curve = run.curve(metric) if metric is not None else None
     if curve is None or curve.ordinal or not len(curve.restarts):
         return ()
     superseded = curve.superseded_points()
     return tuple(_lost_at(run, curve, row, superseded) for row in curve.restarts.tolist())
+
+
+@cached_per_run
+def attempts_metric(run: Run) -> str | None:
+    """Return the metric whose restarts are those of the run: the one with most points that is no counter.
+
+    A console may have more points of the epoch, without restarts. Of a run with counters only it is the first of them.
+    """
+    known, names = meanings(run.metrics), run.busiest_metrics
+    return next((name for name in names if known[name].panel != "progress"), next(iter(names), None))
 
 
 def _lost_at(run: Run, curve: Curve, row: int, superseded: SupersededPoints) -> LostWork:

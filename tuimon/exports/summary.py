@@ -142,7 +142,7 @@ class RunEntry(RunState, frozen=True, kw_only=True):
     points: Count
     """As logged."""
     restarts: tuple[RestartEntry, ...]
-    """Restarts of the run, the first one first, by the metric with the most points."""
+    """Restarts of the run, the first one first, by the metric with the most points that is no counter."""
     about: Mapping[str, Any]
     """What the logs say about the run itself: tracker, experiment or project, host, program; secrets hidden."""
     training: Entries | None

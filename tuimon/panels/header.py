@@ -195,7 +195,7 @@ def _speed(run: Run) -> str:
 
 
 def _superseded(run: Run) -> str:
-    """Return ", 35 logged steps superseded" if restarts hide points of the metric with most points; else ""."""
+    """Return ", 35 logged steps superseded" if restarts hide logged steps; else ""."""
     count = superseded_steps(run)
     return f", {plural(count, 'logged step')} superseded" if count else ""
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tuimon import lazy_re as re
-from tuimon.analysis.attempts import restart_name
+from tuimon.analysis.attempts import attempts_metric, restart_name
 from tuimon.analysis.metric_filter import chosen as matching
 from tuimon.draw.marks import glyph_of
 from tuimon.draw.numbers import format_exact
@@ -141,17 +141,17 @@ def _nonfinite_marks(curve: Curve, scale: Scale, low: float, high: float, column
 def restart_steps(run: Run, curve: Curve) -> Steps:
     """Return the steps at which training was restarted, ascending, as far as the curve shows it.
 
-    A rarely logged metric has its first point some steps after a restart; the step is then taken from the metric that
-    is logged most often.
+    A rarely logged metric has its first point some steps after a restart; the step is then taken from
+    `attempts_metric`.
     """
     restarts = curve.restarts
     if curve.ordinal or not len(restarts):
         return np.empty(0, np.int64)
     own = distinct(curve.steps[restarts])
-    if run.busiest_metric is None:
+    if (metric := attempts_metric(run)) is None:
         return own
-    busiest = run.curve(run.busiest_metric)
-    steps = distinct(busiest.steps[busiest.restarts])
+    leading = run.curve(metric)
+    steps = distinct(leading.steps[leading.restarts])
     index = np.searchsorted(steps, own, "right") - 1
     before = np.where(index >= 0, steps[np.maximum(index, 0)], own) if len(steps) else own
     unlogged = np.searchsorted(curve.steps, before, "left") == np.searchsorted(curve.steps, own, "left")
