@@ -188,9 +188,11 @@ async def test_long_sentences_are_wrapped(tmp_path: Path) -> None:
     async with opened(tmp_path, (60, 20)) as (app, pilot):
         await until(app, pilot, lambda s: "reward" in s)
         app.say(" ".join(f"word{number}" for number in range(16)))
+        app.redraw()
         shown = await until(app, pilot, lambda s: "word0" in s)
         assert [line.split()[-1] for line in shown.splitlines() if "word" in line] == ["word8", "word15"]
         app.say("short")
+        app.redraw()
         await until(app, pilot, lambda s: " i short" in s and "word" not in s and app.alert_bar.size.height == 1)
         for key in ("E", "C"):
             await pilot.press(key)

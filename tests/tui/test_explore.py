@@ -315,6 +315,7 @@ async def test_what_is_no_step_gets_examples(log: Path) -> None:
     async with zoomed(log) as (app, pilot):
         for typed in ("-", "120%", "last", "last x", "abc", "5 %%"):
             explore.go_to(app, typed)
+            app.redraw()
             message = f"{typed} is no step and no range of steps; {examples}"
             await until(app, pilot, lambda s, message=message: message in s)  # type: ignore[misc]
 

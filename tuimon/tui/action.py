@@ -60,10 +60,10 @@ class Dashboard(Protocol):
         """Return the runs in the order of the run list, without the runs that it leaves out."""
 
     def say(self, message: str) -> None:
-        """Display a message that says what an action did, or why it did nothing."""
+        """Display a message that says what an action did, or why it did nothing, from the next drawing on."""
 
     def redraw(self) -> None:
-        """Draw the topmost screen again after a change of `state`."""
+        """Draw the topmost screen: after each action, answer, click, and result of a thread."""
 
     def repaint(self) -> None:
         """Send every cell to the terminal again."""
@@ -101,7 +101,10 @@ class Dashboard(Protocol):
         """Close any other screen and display the metric of an alert at its step, or else the run of the alert."""
 
     def action_do(self, id: str) -> None:
-        """Do the action with an id on the topmost screen."""
+        """Do the action with an id on the topmost screen, and draw."""
+
+    def do(self, action: Action) -> None:
+        """Do an action on the topmost screen, and draw."""
 
     def perform(self, action: Action) -> None:
         """Do what an action does on the topmost screen, or say on which screen it works."""

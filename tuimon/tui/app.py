@@ -146,7 +146,9 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.waiting = Waiting(monitor.paths, monitor.links, key_names(teach) if teach else "")
         self.alert_bar = AlertBar()
         hint = "part of a name; * and ?; re:expression"
-        self._filter = Question("filter charts", hint, self._submit_filter, self._set_filter, self._clear_filter)
+        self._filter = Question(
+            "filter charts", hint, self._submit_filter, self._set_filter, partial(self._set_filter, "")
+        )
         self.input_line = InputLine()
         self.key_bar = KeyBar(tuple(action for action in self.actions if "dashboard" in action.where))
         self._settings_checked = False
@@ -296,7 +298,11 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def action_do(self, id: str) -> None:
         """Run an action."""
-        self._action_of[id].do(self)
+        self.do(self._action_of[id])
+
+    def do(self, action: Action) -> None:
+        action.do(self)
+        self.redraw()
 
     async def action_tuimon_suspend(self) -> None:
         await self._backpressure.finish()
@@ -345,14 +351,12 @@ class TuimonApp(App[None], inherit_bindings=False):
             self.say("Charts cannot be larger" if by > 0 else "Charts cannot be smaller")
             return
         self.state.chart_size = size
-        self.redraw()
 
     def say(self, message: str) -> None:
         if isinstance(self.screen, WorkScreen):
             self.screen.say(message)
         else:
             self.alert_bar.say(message)
-            self.draw()
 
     def runs_listed(self) -> tuple[Run, ...]:
         inputs = self.snapshot, self.state.runs
@@ -367,7 +371,6 @@ class TuimonApp(App[None], inherit_bindings=False):
     def show_run(self, run: Run) -> None:
         self.state.run = run.id
         self._close_screens()
-        self.redraw()
 
     def _close_screens(self) -> None:
         while len(self.screen_stack) > 1:
@@ -384,7 +387,6 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._close_screens()
         self.draw()
         self.board.open(names.index(first))
-        self.redraw()
 
     def show_together(self, names: Sequence[str]) -> None:
         self.state.together = tuple(names[:MOST_TOGETHER])
@@ -393,25 +395,18 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.board.open(0)
         if len(names) > MOST_TOGETHER:
             self.say(f"The first {MOST_TOGETHER} of {len(names)} metrics")
-        self.redraw()
 
     def begin_filter(self) -> None:
         self.input_line.open(self._filter, self.state.query)
-        self.draw()
 
     def ask(self, prompt: str, hint: str, on_answer: Callable[[str], None], text: str = "") -> None:
         if isinstance(self.screen, WorkScreen):
             self.screen.ask(prompt, hint, on_answer, text)
         else:
             self.input_line.open(Question(prompt, hint, on_answer), text)
-            self.draw()
 
     def _set_filter(self, query: str) -> None:
         self.state.query = query
-        self.draw()
-
-    def _clear_filter(self) -> None:
-        self.state.query = ""
 
     def _submit_filter(self, query: str) -> None:
         self._set_filter(query)
@@ -430,7 +425,6 @@ class TuimonApp(App[None], inherit_bindings=False):
             self.board.zoom(False)
         else:
             state.leave_choice()
-        self.redraw()
 
     # ------------------------------------------------------------------ the mouse
 
@@ -442,17 +436,19 @@ class TuimonApp(App[None], inherit_bindings=False):
                     self.board.zoom(not self.board.zoomed)
                 elif self.board.zoomed:
                     explore.put_cursor(self, event.x)
-        self.draw()
+        self.redraw()
 
     def on_panel_box_dragged(self, event: PanelBox.Dragged) -> None:
         if self.board.zoomed and event.cells:
             explore.drag(self, event.cells)
+            self.redraw()
 
     def on_panel_box_wheeled(self, event: PanelBox.Wheeled) -> None:
         if self.board.zoomed:
             explore.wheel(self, event.x, event.up, event.sideways)
-        elif self.board.turn(-1 if event.up else 1):
-            self.redraw()
+        else:
+            self.board.turn(-1 if event.up else 1)
+        self.redraw()
 
     @property
     def saves_view(self) -> bool:

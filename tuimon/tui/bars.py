@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -18,7 +18,7 @@ from tuimon.model.events import Notice
 from tuimon.model.views import Role, Row, Span
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, fit
-from tuimon.tui.action import Action, footer, key_names
+from tuimon.tui.action import Action, Dashboard, footer, key_names
 from tuimon.tui.board import Board
 from tuimon.tui.box import CellGrid
 from tuimon.tui.state import ViewState
@@ -168,6 +168,11 @@ class InputLine(Horizontal):
         yield self._prompt
         yield self.line
 
+    @property
+    def dashboard(self) -> Dashboard:
+        """Application that the line belongs to."""
+        return cast(Dashboard, self.app)
+
     def open(self, question: Question, text: str = "") -> None:
         """Ask a question; the line begins with `text` and takes the keys."""
         self.question = question
@@ -193,11 +198,13 @@ class InputLine(Horizontal):
         event.stop()
         if self.display:
             self.question.on_edit(event.value)
+            self.dashboard.redraw()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         self.close()
         self.question.on_answer(event.value)
+        self.dashboard.redraw()
 
 
 class KeyBar(Line):

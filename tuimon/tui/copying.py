@@ -61,6 +61,7 @@ async def _copy_in_tmux(app: Dashboard, text: str, what: str) -> None:
         app.say(f"Copied {what} (tmux buffer, and clipboard of its terminal)")
     else:
         _copy_in_terminal(app, text, what)
+    app.redraw()
 
 
 def _copy_in_terminal(app: Dashboard, text: str, what: str) -> None:

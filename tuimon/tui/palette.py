@@ -76,17 +76,25 @@ class ActionProvider(Provider):
         """Yield the actions of the footer first, then the others in the order of the help."""
         places = {action.id: place for place, action in enumerate(footer(self._dashboard.actions, self._where))}
         for action, title in sorted(self._actions(), key=lambda pair: places.get(pair[0].id, len(places))):
-            yield DiscoveryHit(title, partial(self._do, action), help=escape(action.help))
+            yield DiscoveryHit(title, partial(self._act, partial(self._do, action)), help=escape(action.help))
 
     async def search(self, query: str) -> Hits:
         """Yield what has the words of the query."""
         matcher, hits = self.matcher(query), []
         for action, title in self._actions():
             if score := action.relevance(query):
-                hits.append(_hit(score, matcher.highlight(title), partial(self._do, action), action.help))
+                hits.append(self._hit(score, matcher.highlight(title), partial(self._do, action), action.help))
         hits += (*self._charts(query), *self._lacking(query))
         for hit in (*hits, *self._elsewhere(query)):
             yield hit
+
+    def _hit(self, score: float, title: Content, do: Callable[[], object], text: str) -> Hit:
+        """Return a hit whose text is shown as it is: "[notify]" in it is no style."""
+        return Hit(score, title, partial(self._act, do), help=escape(text))
+
+    def _act(self, do: Callable[[], object]) -> None:
+        do()
+        self._dashboard.redraw()
 
     def _do(self, action: Action) -> None:
         """Do an action, unless another screen is shown by now than the one that the palette was opened on."""
@@ -99,7 +107,7 @@ class ActionProvider(Provider):
             if self._where not in action.where and (score := action.relevance(query)):
                 screen = _SCREENS.get(action.where[0], action.where[0])
                 do = partial(open_screen_of, self._dashboard, self._where, action)
-                yield _hit(score * _ELSEWHERE, Content(f"{screen}: {_title(action)}"), do, action.help)
+                yield self._hit(score * _ELSEWHERE, Content(f"{screen}: {_title(action)}"), do, action.help)
 
     def _charts(self, query: str) -> list[Hit]:
         """Return the panels and metrics of the run that have the words of the query."""
@@ -121,7 +129,9 @@ class ActionProvider(Provider):
                 do = partial(self._dashboard.show_metrics, (name,), name)
                 charts.append((score, clean(name), label or "A metric of the run", do))
         charts.sort(key=lambda item: -item[0])
-        return [_hit(score, Content(f"show {title}"), do, text) for score, title, text, do in charts[:_MOST_CHARTS]]
+        return [
+            self._hit(score, Content(f"show {title}"), do, text) for score, title, text, do in charts[:_MOST_CHARTS]
+        ]
 
     def _lacking(self, query: str) -> Iterator[Hit]:
         """Yield the panels that have the words of the query and that the run has no data for, with the reason."""
@@ -134,7 +144,7 @@ class ActionProvider(Provider):
             if panel.id not in shown and (score := relevance(query, names)):
                 reason = why_empty(panel.id, panel.title)
                 do = partial(self._dashboard.say, reason)
-                yield _hit(score * _LACKING, Content(f"no {panel.title} in this run"), do, reason)
+                yield self._hit(score * _LACKING, Content(f"no {panel.title} in this run"), do, reason)
 
     def _actions(self) -> Iterator[tuple[Action, str]]:
         """Yield the actions of the screen with their titles."""
@@ -163,7 +173,6 @@ def show_panel(app: Dashboard, panel: Panel) -> None:
         app.say(f"{clean(panel.title)} is not part of your dashboard")
     else:
         app.board.open(index)
-        app.redraw()
 
 
 def open_screen_of(app: Dashboard, where: str, action: Action) -> None:
@@ -179,11 +188,6 @@ def open_screen_of(app: Dashboard, where: str, action: Action) -> None:
         app.perform(action)
     else:
         opener.do(app)
-
-
-def _hit(score: float, title: Content, do: Callable[[], object], text: str) -> Hit:
-    """Return a hit whose text is shown as it is: "[notify]" in it is no style."""
-    return Hit(score, title, do, help=escape(text))
 
 
 def _title(action: Action) -> str:

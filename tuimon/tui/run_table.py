@@ -72,6 +72,7 @@ class RunTable(Table[Entry]):
         Contents that are displayed already stay as they are: those of many runs are computed again every ten seconds.
         """
         if self.contents is contents and self.theme_shown == theme:
+            self.draw()
             return
         if self.contents is not None and self.contents.is_reading and not contents.is_reading:
             self.forget_widths()  # "reading" is wider than other states
@@ -81,10 +82,10 @@ class RunTable(Table[Entry]):
         order = Order(contents.choice.sort, contents.choice.reverse)
         self.show_items(contents.entries, run_columns(self._listing), order, contents.listing.symbols, theme)
 
-    def move(self, rows: int) -> None:
+    def go_to(self, index: int) -> None:
         if self.contents is None:  # the list is still being sorted: the first row, whichever run it is
             self._kept = ""
-        super().move(rows)
+        super().go_to(index)
 
     @property
     def _listing(self) -> Listing:

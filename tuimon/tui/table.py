@@ -26,6 +26,16 @@ class Surface(Protocol):
         """Display these rows, and blank rows below them."""
 
 
+class Movable(Protocol):
+    """What keys move on a screen: a table, or a text."""
+
+    def move(self, rows: int = 0, pages: int = 0) -> None:
+        """Select another row, or scroll."""
+
+    def aside(self, by: int) -> None:
+        """Move to the left (by = -1) or to the right (1)."""
+
+
 class Sheet:
     """Surface that keeps the rows instead of displaying them."""
 
@@ -51,6 +61,8 @@ class Table(Generic[Item]):
 
     SIGNS, GAP = 1, GAP
     """Cells before the first column, and between two columns."""
+    TURN = 3
+    """Rows by which a turn of the mouse wheel moves."""
 
     def __init__(self) -> None:
         self.surface: Surface = Sheet(Size(0, 0))
@@ -147,22 +159,23 @@ class Table(Generic[Item]):
         """Select an item by its key if it is among the items, now or when they are displayed."""
         self._kept = key
         self.cursor = self._place_of(key, self.cursor)
-        self.draw()
 
     def keep(self) -> None:
         """Keep the selected item selected when the order changes; without items the one before."""
         if (item := self.selected) is not None:
             self._kept = self.key(item)
 
-    def move(self, rows: int) -> None:
-        """Select another item, or the last one in that direction."""
-        self.cursor = max(0, min(self.cursor + rows, self.count - 1))
+    def go_to(self, index: int) -> None:
+        """Select the item at an index, or the first or last one if there is none."""
+        self.cursor = max(0, min(index, self.count - 1))
         self.keep()
-        self.draw()
 
-    def scroll(self, turns: int) -> None:
-        """Select another item, for turns of the mouse wheel."""
-        self.move(3 * turns)
+    def move(self, rows: int = 0, pages: int = 0) -> None:
+        """Select another item, or the last one in that direction."""
+        self.go_to(self.cursor + rows + pages * self.room)
+
+    def aside(self, by: int) -> None:
+        """Move to the left (by = -1) or to the right (1)."""
 
     def scroll_to_cursor(self) -> range:
         """Scroll as far as needed to show the selected item and return the indices of the visible ones."""
@@ -195,22 +208,21 @@ class Table(Generic[Item]):
     def forget_rows(self) -> None:
         """Draw the rows again although their columns are the same: other items are marked."""
         self._cache.clear()
-        self.draw()
 
     def forget_widths(self) -> None:
         """Let columns be as narrow as their contents now are."""
         self._seen.clear()
         self._cache.clear()
 
-    def click(self, x: int, y: int, twice: bool) -> Click | None:
+    def click(self, x: int, y: int, twice: bool) -> Click:
         """Select the item at a cell; return what was clicked on."""
         index = self.top + y - self.heads
         if y == self.heads - 1:
             column = column_at(self.fitted, x, self.SIGNS, self.GAP)
             return Click(column.id if column else "")
         if y < self.heads or index >= self.count:
-            return None
-        self.move(index - self.cursor)
+            return Click()
+        self.go_to(index)
         return Click(None, twice, x < self.SIGNS)
 
     def _row(self, item: Item, selected: bool) -> Row:

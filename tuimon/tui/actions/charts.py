@@ -34,7 +34,6 @@ def next_axis(app: Dashboard) -> None:
     app.state.options = replace(options, axis=axis, window=None if len(axes) > 1 else options.window)
     if len(axes) == 1:
         app.say(_no_axis(run))
-    app.redraw()
 
 
 def _no_axis(run: Run | None) -> str:
@@ -65,7 +64,6 @@ def axis_metric(app: Dashboard) -> None:
     else:
         show_scatter(app, name, is_y=False)
         app.say(f"{clean(name)} does not grow, so that no curve can be drawn over it: here are pairs at equal steps")
-    app.redraw()
 
 
 def next_scale(app: Dashboard) -> None:
@@ -118,7 +116,6 @@ def smooth(app: Dashboard, by: int) -> None:
     if smoothing == options.weight:
         app.say("Maximum smoothing" if by > 0 else "No smoothing: the values as logged")
     app.state.options = replace(options, smoothing=smoothing)
-    app.redraw()
 
 
 def resize(app: Dashboard, larger: int) -> None:

@@ -43,7 +43,6 @@ def chart(app: Dashboard) -> ChartView | None:
 
 def _show(app: Dashboard, **changes: Any) -> None:
     app.state.options = replace(app.state.options, **changes)
-    app.redraw()
 
 
 # ---------------------------------------------------------------- the window
@@ -119,7 +118,6 @@ def go_to(app: Dashboard, text: str) -> None:
     """Put the cursor on a step, or show a range of steps; see GO_TO_FORMS."""
     run, panel, typed = app.run_shown, app.board.panel, text.strip().lower().replace(",", "")
     if run is None or not typed:
-        app.redraw()
         return
     match = _RANGE.fullmatch(typed)
     if match is None or not (match[1] or match[3]):
@@ -175,7 +173,6 @@ def _limit(app: Dashboard, limits_of: Callable[[ChartView], tuple[float, float] 
         app.say("The limits would exceed the range of floating-point numbers")
         return
     app.state.options = app.state.options.with_limits(panel.id, limits)
-    app.redraw()
 
 
 # ---------------------------------------------------------------- the cursor

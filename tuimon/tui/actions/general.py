@@ -28,13 +28,11 @@ def help(app: Dashboard) -> None:
 
 def pause(app: Dashboard) -> None:
     app.state.paused = not app.state.paused
-    app.redraw()
 
 
 def next_symbols(app: Dashboard) -> None:
     order = list(Symbols)
     app.state.symbols = order[(order.index(app.state.symbols) + 1) % len(order)]
-    app.redraw()
 
 
 def retry(app: Dashboard) -> None:
@@ -64,7 +62,6 @@ def next_theme(app: Dashboard) -> None:
     place = order.index(app.state.theme) if app.state.theme in order else -1
     app.state.theme = order[(place + 1) % len(order)]
     app.say(f"Theme: {clean(app.state.theme)}")
-    app.redraw()
 
 
 def screenshot(app: Dashboard) -> None:

@@ -58,5 +58,4 @@ def _save(app: Dashboard, run: Run, note: RunNote, saved: str = "") -> None:
     except (OSError, TuimonError) as error:
         app.say(clean(f"The note cannot be saved: {error}"))
         return
-    app.redraw()
     app.say(f"{clean(run.name)}: {clean(saved) or note.line or 'no note'}")

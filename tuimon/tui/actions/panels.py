@@ -19,7 +19,6 @@ def zoom(app: Dashboard) -> None:
         fold(app)
     else:
         app.board.zoom(not app.board.zoomed)
-        app.redraw()
 
 
 def fold(app: Dashboard) -> None:
@@ -39,7 +38,6 @@ def fold(app: Dashboard) -> None:
     board.selected = index
     others = tuple(title for title in state.turned if title != heading.section)
     state.turned = others if len(others) < len(state.turned) else (*others, heading.section)
-    app.redraw()
 
 
 def fold_all(app: Dashboard) -> None:
@@ -50,7 +48,6 @@ def fold_all(app: Dashboard) -> None:
     app.state.folded = not all(heading.folded for heading in headings)
     app.state.turned = ()
     app.board.zoom(False)
-    app.redraw()
 
 
 def next_order(app: Dashboard) -> None:
@@ -104,14 +101,11 @@ def all_metrics(app: Dashboard) -> None:
     app.state.chosen = app.state.together = ()
     app.state.query = ""
     app.board.zoom(False)
-    app.redraw()
 
 
 def turn(app: Dashboard, pages: int) -> None:
     """Go on or back by pages, or by panels while a panel is zoomed."""
-    if app.board.step(pages) or app.board.turn(pages):
-        app.redraw()
-    else:
+    if not (app.board.step(pages) or app.board.turn(pages)):
         what = "panel" if app.board.zoomed else "page"
         app.say(f"This is the {'last' if pages > 0 else 'first'} {what}")
 
@@ -120,7 +114,6 @@ def move(app: Dashboard, direction: str) -> None:
     """Select the neighbouring panel, or move the window of a zoomed chart."""
     if not app.board.zoomed:
         app.board.move(direction)
-        app.redraw()
     elif direction in ("left", "right"):
         explore.pan(app, explore.PAN if direction == "right" else -explore.PAN)
     else:
@@ -133,7 +126,6 @@ def together(app: Dashboard) -> None:
     if state.together:
         state.together = ()
         app.board.zoom(False)
-        app.redraw()
         return
     metrics = state.chosen
     if state.query and run is not None:

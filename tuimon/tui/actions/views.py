@@ -20,7 +20,6 @@ def closed(app: Dashboard, kind: type[WorkScreen]) -> bool:
     if not isinstance(app.screen, kind):
         return False
     app.pop_screen()
-    app.redraw()
     return True
 
 

@@ -24,7 +24,6 @@ class Document(Wheel, CellGrid):
         self.rows: Sequence[Row] = ()
         self.top = self.left = 0
         """Index of the first visible row, and number of cells that are hidden at the left."""
-        self._theme_shown = "dark"
 
     @property
     def last(self) -> int:
@@ -39,34 +38,32 @@ class Document(Wheel, CellGrid):
 
     def show(self, rows: Sequence[Row], theme: str) -> None:
         """Display these rows; the position is kept if possible."""
-        self.rows, self._theme_shown = rows, theme
-        self.move()
+        self.rows = rows
+        self.draw(theme)
 
     def draw(self, theme: str) -> None:
         """Draw the visible rows in a theme."""
-        self.show(self.rows, theme)
+        self.move()
+        width, height = self.size
+        if width > 1 and height > 0:
+            visible = self.rows[self.top : self.top + height]
+            self.paint_filled([fit_row(_shifted(row, self.left), width) for row in visible], theme)
+        else:  # not laid out yet: what it showed before it was hidden is gone
+            self.paint((), theme)
 
     def move(self, rows: int = 0, pages: int = 0) -> None:
         """Scroll down (positive) or up."""
         self.top = max(0, min(self.top + rows + pages * max(1, self.size.height - 1), self.last))
-        width, height = self.size
-        if width > 1 and height > 0:
-            visible = self.rows[self.top : self.top + height]
-            self.paint_filled([fit_row(_shifted(row, self.left), width) for row in visible], self._theme_shown)
-        else:  # not laid out yet: what it showed before it was hidden is gone
-            self.paint((), self._theme_shown)
 
     def aside(self, by: int) -> None:
         """Shift the rows to the right (by = -1) or to the left (1)."""
         widest = max(map(row_width, self.rows), default=0)
         self.left = max(0, min(self.left + by * _ASIDE, widest - self.size.width))
-        self.move()
 
     def find(self, text: str) -> None:
         """Scroll to the first row with a text, ignoring case; "": to the first row."""
         found = (i for i, row in enumerate(self.rows) if text.lower() in "".join(part for part, _ in row).lower())
         self.top = next(found, self.top) if text else 0
-        self.move()
 
     @property
     def text(self) -> str:

@@ -114,7 +114,6 @@ class HealthScreen(LinesScreen[Target]):
         """Show the settings instead of the alerts, or the other way round."""
         self.view = "alerts" if self.view == "settings" else "settings"
         self.query_text, self.table.cursor = "", 0
-        self.dashboard.redraw()
 
     def fold(self) -> None:
         """Fold or unfold the selected branch of settings, or the branch that contains the selected setting."""
@@ -124,7 +123,6 @@ class HealthScreen(LinesScreen[Target]):
         path = setting.path if setting.branch else setting.path[:-1]
         self._folded ^= {path} if path else set()
         self.table.select(path)
-        self.dashboard.redraw()
 
     def open(self) -> None:
         """Show the run of the selected alert at its step, or fold settings."""

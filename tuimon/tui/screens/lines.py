@@ -50,6 +50,10 @@ class LinesTable(Table[Entry[Target]], Generic[Target]):
     def key(self, item: Entry[Target]) -> Hashable:
         return id(item) if item.key is None else item.key
 
+    def move(self, rows: int = 0, pages: int = 0) -> None:
+        self.top = max(0, min(self.top + pages * self.room, self.count - self.room))  # a page moves the view, too
+        super().move(rows, pages)
+
     def heading(self, item: Entry[Target], selected: bool) -> Row:
         return cursor_sign(selected, self.symbols), *item.row
 
@@ -70,9 +74,6 @@ class LinesScreen(TableScreen[LinesTable[Target]], Generic[Target]):
     def __init__(self, actions: tuple[Action, ...]) -> None:
         super().__init__(actions, LinesTable())
 
-    def on_mount(self) -> None:
-        self.dashboard.redraw()
-
     def draw_entries(self, entries: Sequence[Entry[Target]], title: str, theme: str) -> None:
         """Display the lines below a title."""
         if not self.table.size.width:  # before the first layout
@@ -84,12 +85,6 @@ class LinesScreen(TableScreen[LinesTable[Target]], Generic[Target]):
         if position := self.table.position:
             head.append((f"  {position}", Role.MUTED))
         self.draw_lines(tuple(head), theme)
-
-    def move(self, rows: int = 0, pages: int = 0) -> None:
-        table = self.table
-        table.top = max(0, min(table.top + pages * table.room, table.count - table.room))  # a page moves the view, too
-        super().move(rows, pages)
-        self.dashboard.redraw()
 
 
 def wrapped(row: Row, width: int) -> list[Row]:

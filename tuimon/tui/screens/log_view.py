@@ -111,7 +111,6 @@ class LogScreen(Wheel, WorkScreen):
 
     def _done(self, message: object) -> None:
         self._message = message if isinstance(message, str) and message else self._message
-        self.dashboard.redraw()
 
     def _room(self) -> int:
         return max(1, self.pane.size.height)
@@ -165,7 +164,6 @@ class LogScreen(Wheel, WorkScreen):
             return
         app.state.options = replace(app.state.options, cursor=step)
         app.pop_screen()
-        app.redraw()
 
     def copied(self) -> tuple[str, str] | None:
         line = self.page.line
@@ -175,7 +173,6 @@ class LogScreen(Wheel, WorkScreen):
         """Shift long lines to the right (by = 1) or back (-1)."""
         longest = max((len(line.text) for line in self.page.lines), default=0)
         self.shift_by = max(0, min(self.shift_by + by * _SHIFT, longest - 1))
-        self.dashboard.redraw()
 
     # ------------------------------------------------------------------ the screen
 

@@ -5,11 +5,9 @@ Nothing is read before the view is opened. A thread reads the files, so that a l
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tuimon.draw.numbers import format_bytes
@@ -64,8 +62,6 @@ _EVERY, _SHARE = 2.0, 0.05
 """Seconds between two checks of the files, and maximum share of the time that reading them takes."""
 _ITEM_ROWS = 3
 """Rows between the list and a picture: a rule, and the steps and sizes of two items."""
-_REDRAWN_EVERY = 0.5
-"""Seconds between two redraws while the files are read for the first time."""
 
 
 class MediaScreen(TableScreen[MediaTable]):
@@ -83,6 +79,9 @@ class MediaScreen(TableScreen[MediaTable]):
         super().__init__(actions, MediaTable(), self.pane, self.picture)
         self._directory, self._run_name = run.directory, run.name or ""
         self._media: Found | None = None
+        self._known: object = None
+        """Signature of the files that `_media` was read from."""
+        self._next_look = 0.0
         self._reading = True
         """Whether `_media` is what has been found so far in the first reading."""
         self._left = False
@@ -94,31 +93,31 @@ class MediaScreen(TableScreen[MediaTable]):
         """Step that the selected one is compared with; None: the first."""
 
     def on_mount(self) -> None:
-        self.run_worker(self._read())
+        self.tick()
 
     def on_unmount(self) -> None:
         self._left = True
 
-    async def _read(self) -> None:
+    def tick(self) -> None:
         """Read the files, and again when they have changed, for at most a twentieth of the time."""
-        from tuimon.media.library import read_media, signature
+        if self.reading.locked() or time.monotonic() < self._next_look:
+            return
 
-        known: object = None
-        while not self._left:
+        def read() -> Found | None:
+            from tuimon.media.library import read_media, signature
+
             began = time.monotonic()
-            files = await asyncio.to_thread(signature, self._directory)
-            if files != known:
-                known = files
-                work = partial(read_media, self._directory, (), lambda: self._left, self._note)
-                reading = asyncio.create_task(asyncio.to_thread(work))
-                while self._reading and not (await asyncio.wait({reading}, timeout=_REDRAWN_EVERY))[0]:
-                    if not self._left:
-                        self.dashboard.redraw()
-                self._media = await reading
-                self._reading = False
-                if not self._left:
-                    self.dashboard.redraw()
-            await asyncio.sleep(max(_EVERY, (time.monotonic() - began) / _SHARE))
+            files = signature(self._directory)
+            is_new, self._known = files != self._known, files
+            found = read_media(self._directory, (), lambda: self._left, self._note) if is_new else None
+            self._next_look = time.monotonic() + max(_EVERY, (time.monotonic() - began) / _SHARE)
+            return found
+
+        def show(found: Found | None) -> None:
+            if found is not None:
+                self._media, self._reading = found, False
+
+        self.in_thread(read, show)
 
     def _note(self, found: Found) -> None:
         """Note what the thread that reads the files has found so far, unless a former reading is shown."""
@@ -197,7 +196,6 @@ class MediaScreen(TableScreen[MediaTable]):
         from tuimon.media.rows import VIEWS
 
         self.shape = VIEWS[(VIEWS.index(self.shape) + 1) % len(VIEWS)]
-        self.dashboard.redraw()
 
     def aside(self, by: int) -> None:
         """Select a later (by > 0) or an earlier step of the tag."""
@@ -208,7 +206,6 @@ class MediaScreen(TableScreen[MediaTable]):
         place = steps.index(selected.step) + by
         if 0 <= place < len(steps):
             self.step = steps[place] if place < len(steps) - 1 else None  # follow the newest
-            self.dashboard.redraw()
         else:
             self.say(f"No step {'after' if by > 0 else 'before'} this one")
 
@@ -248,7 +245,7 @@ class MediaScreen(TableScreen[MediaTable]):
             folder = home_relative(paths[0].absolute().parent)
             return f"Saved {first_names([path.name for path in paths], 1)} in {folder}"
 
-        self.in_thread(work, lambda message: self.say(clean(message)))
+        self.in_thread(work, lambda message: self.say(clean(message)), queued=False)
 
     def mark(self) -> None:
         """Compare other steps with the selected one; again: with the first."""
@@ -257,7 +254,3 @@ class MediaScreen(TableScreen[MediaTable]):
         step = item.step
         self.marked = None if self.marked == step else step
         self.say("Compared with the first step" if self.marked is None else f"Compared with step {step}")
-
-    def move(self, rows: int = 0, pages: int = 0) -> None:
-        super().move(rows, pages)
-        self.dashboard.redraw()

@@ -100,9 +100,6 @@ class MetricBrowser(TableScreen[MetricTable]):
         self._unusual_for: tuple[object, ...] = ()
         """Identity and metrics of the run, and the step, that `_unusual` is of."""
 
-    def on_mount(self) -> None:
-        self.dashboard.redraw()
-
     def _find_unusual(self, run: Run, step: int) -> None:
         """Compute in a thread which metrics are unusual at a step: of 2,000 metrics it takes 0.3 to 1 s."""
         wanted = run.id, run.metrics, step
@@ -115,7 +112,6 @@ class MetricBrowser(TableScreen[MetricTable]):
 
         def show(names: dict[str, float]) -> None:
             self._unusual = names
-            self.dashboard.redraw()
 
         self.in_thread(lambda: unusual_metrics(run, step, lambda: not is_wanted()), show, is_wanted, queued=False)
 
@@ -203,12 +199,10 @@ class MetricBrowser(TableScreen[MetricTable]):
         if metric:
             self.table.cursor = 0
         self.table.select(None)
-        self.dashboard.redraw()
 
     def swap(self) -> bool:
         """Exchange x and y of the plot. Return False if there is none."""
         self.table.is_y = not self.table.is_y
-        self.dashboard.redraw()
         return bool(self.table.fixed)
 
     def mark(self) -> None:
@@ -219,7 +213,6 @@ class MetricBrowser(TableScreen[MetricTable]):
             table.marked = others if name in table.marked else (*others, name)
             table.forget_rows()
             table.move(1)
-            self.dashboard.redraw()
 
     def open(self) -> None:
         """Show the chart of the selected metric zoomed; the page keys then go through the other listed metrics.

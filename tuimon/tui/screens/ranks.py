@@ -81,13 +81,25 @@ class RanksTable(Table["RankRow"]):
     def scroll_to_cursor(self) -> range:
         return range(0) if self.is_map else super().scroll_to_cursor()
 
-    def move_in_map(self, nodes: int, gpus: int) -> None:
+    def move(self, rows: int = 0, pages: int = 0) -> None:
+        if self.is_map:
+            self._move_in_map(0, rows + pages)
+        else:
+            super().move(rows, pages)
+
+    def aside(self, by: int) -> None:
+        if self.is_map:
+            self._move_in_map(by, 0)
+        else:
+            self.move(by)
+
+    def _move_in_map(self, nodes: int, gpus: int) -> None:
         """Select the rank of another node and GPU."""
         place = self._grid.place_of(self.cursor) or (0, 0)
         node = max(0, min(place[0] + nodes, len(self._grid.nodes) - 1))
         gpu = max(0, min(place[1] + gpus, len(self._grid.gpus) - 1))
         if (index := self._grid.index_at(node, gpu)) is not None:
-            self.move(index - self.cursor)
+            self.go_to(index)
 
     def move_to_strange(self, backwards: bool) -> bool:
         """Select the next rank about which something is unusual. Return False if there is none."""
@@ -95,7 +107,7 @@ class RanksTable(Table["RankRow"]):
         after = [index for index in strange if (index < self.cursor if backwards else index > self.cursor)]
         if strange:
             place = -1 if backwards else 0
-            self.move((after[place] if after else strange[place]) - self.cursor)
+            self.go_to(after[place] if after else strange[place])
         return bool(strange)
 
     def above(self) -> Rows:
@@ -155,14 +167,14 @@ class RanksTable(Table["RankRow"]):
             ((f" {clean(place)}" if place else " no log of its own", Role.ACCENT),),
         ]
 
-    def click(self, x: int, y: int, twice: bool) -> Click | None:
+    def click(self, x: int, y: int, twice: bool) -> Click:
         if not self.is_map:
             return super().click(x, y, twice)
         block, gpu = divmod(self._map_start + y - self._map_top, len(self._grid.gpus) + 2)
         node = block * rank_rows.map_columns(self.size.width) + x - rank_rows.LABEL
         if (index := self._grid.index_at(node, gpu - 2)) is not None:
-            self.move(index - self.cursor)
-        return None
+            self.go_to(index)
+        return Click()
 
 
 class RanksScreen(TableScreen[RanksTable]):
@@ -209,19 +221,6 @@ class RanksScreen(TableScreen[RanksTable]):
             self._shown_job = rank_rows.with_end(run.ranks, state) if run.ranks is not None else None
         return self._shown_job
 
-    def move(self, rows: int = 0, pages: int = 0) -> None:
-        if self.table.is_map:
-            self.table.move_in_map(0, rows + pages)
-        else:
-            super().move(rows, pages)
-
-    def aside(self, by: int) -> None:
-        """Select the rank to the left or to the right."""
-        if self.table.is_map:
-            self.table.move_in_map(by, 0)
-        else:
-            self.table.move(by)
-
     def open(self) -> None:
         """Show the log of the selected rank, at the line that is the evidence."""
         from tuimon.tui.screens.log_view import LogScreen
@@ -247,12 +246,10 @@ class RanksScreen(TableScreen[RanksTable]):
         if self.table.is_map:
             self.table.quantity = (self.table.quantity + by) % len(QUANTITIES)
         self.table.is_map = True
-        self.dashboard.redraw()
 
     def next_view(self) -> None:
         """Show the ranks as a map, or as a table."""
         self.table.is_map = not self.table.is_map
-        self.dashboard.redraw()
 
     def filter_edited(self, text: str) -> None:
         """Select the first rank that matches what was typed: its number, or a part of its node's name."""
@@ -261,7 +258,7 @@ class RanksScreen(TableScreen[RanksTable]):
             return
         for index, row in enumerate(job.rows):
             if str(row.rank) == text or (not text.isdigit() and text.lower() in row.node.lower()):
-                self.table.move(index - self.table.cursor)
+                self.table.go_to(index)
                 return
 
     def filter_submitted(self, text: str) -> None:

@@ -17,6 +17,8 @@ class RunGrid(Table[Run]):
     """A page of charts, one of which is selected. Only charts of this page are drawn, and only if their run, the
     metric, the limits or the size has changed."""
 
+    TURN = 1
+
     def __init__(self) -> None:
         super().__init__()
         self.metric = ""
@@ -106,13 +108,16 @@ class RunGrid(Table[Run]):
     def forget_widths(self) -> None:
         self._drawn.clear()
 
-    def scroll(self, turns: int) -> None:
-        self.move(turns * self.across)
+    def move(self, rows: int = 0, pages: int = 0) -> None:
+        self.go_to(self.cursor + rows * self.across + pages * self.room)
 
-    def click(self, x: int, y: int, twice: bool) -> Click | None:
+    def aside(self, by: int) -> None:
+        self.go_to(self.cursor + by)
+
+    def click(self, x: int, y: int, twice: bool) -> Click:
         if self._listing is None:
-            return None
+            return Click()
         _, _, size = multiples.grid(self.size, self.count)
         place = y // size.height * self.across + min(x // size.width, self.across - 1)
-        self.move(self.cursor // self.room * self.room + place - self.cursor)
+        self.go_to(self.cursor // self.room * self.room + place)
         return Click(None, twice)

@@ -39,6 +39,7 @@ from tuimon.tui.screens.document import Document
 from tuimon.tui.screens.run_grid import RunGrid
 from tuimon.tui.screens.table import TableGrid, TableScreen
 from tuimon.tui.state import ViewState
+from tuimon.tui.table import Movable
 
 _NO_GROUPS = "There are no groups: o groups the runs"
 AT_ONCE = 32
@@ -97,7 +98,6 @@ class RunListScreen(TableScreen[RunTable]):
             self.dashboard.show_run(run)
         else:
             self.dashboard.pop_screen()
-            self.dashboard.redraw()
 
     @property
     def run_selected(self) -> Run | None:
@@ -116,7 +116,6 @@ class RunListScreen(TableScreen[RunTable]):
     def _choose(self, **changes: Any) -> None:
         """Change the choice of runs and draw."""
         self.dashboard.state.runs = replace(self.dashboard.state.runs, **changes)
-        self.dashboard.redraw()
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         inputs = snapshot, state.runs, state.symbols, notes()
@@ -139,7 +138,6 @@ class RunListScreen(TableScreen[RunTable]):
         """Display contents that a thread has computed, and compute them again if the user has changed something."""
         self._contents, self._is_computing, self._computed_at = contents, False, time.monotonic()
         self._took = self._computed_at - begun
-        self.dashboard.redraw()
 
     def _display(self, state: ViewState, now: float) -> None:
         """Display the contents that were computed last."""
@@ -241,7 +239,6 @@ class RunListScreen(TableScreen[RunTable]):
             self.say("Limits belong to the grid of charts: v shows it")
             return
         self.charts.same_limits = not self.charts.shares_limits
-        self.dashboard.redraw()
 
     # ------------------------------------------------------------------ the input line
 
@@ -259,7 +256,6 @@ class RunListScreen(TableScreen[RunTable]):
         names = matching(tuple(common_metrics(self.dashboard.runs_listed())), text) if text.strip() else []
         if names:
             self.charts.metric = names[0]
-            self.dashboard.redraw()
         return names
 
     def _choose_of_grid(self, text: str) -> None:
@@ -306,23 +302,9 @@ class RunListScreen(TableScreen[RunTable]):
 
     # ------------------------------------------------------------------ keys
 
-    def move(self, rows: int = 0, pages: int = 0) -> None:
-        if self.view == "grid":
-            self.charts.move(rows * self.charts.across + pages * self.charts.room)
-        elif self.view == "comparison":
-            self.document.move(rows, pages)
-        else:
-            self.table.move(rows + pages * self.table.room)
-            return
-        self.dashboard.redraw()
-
-    def aside(self, by: int) -> None:
-        """Select the chart to the left or to the right, or shift the comparison."""
-        if self.view == "grid":
-            self.charts.move(by)
-        elif self.view == "comparison":
-            self.document.aside(by)
-        self.dashboard.redraw()
+    @property
+    def moved(self) -> Movable:
+        return {"grid": self.charts, "comparison": self.document}.get(self.view, self.table)
 
     @property
     def order(self) -> Order:
@@ -345,7 +327,6 @@ class RunListScreen(TableScreen[RunTable]):
         elif names:
             index = names.index(self.charts.metric) if self.charts.metric in names else -by
             self.charts.metric = names[(index + by) % len(names)]
-        self.dashboard.redraw()
 
     def open(self) -> None:
         """Show the dashboard of the selected run, or fold the selected group."""

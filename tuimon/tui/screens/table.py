@@ -6,34 +6,27 @@ from typing import Any, Generic, TypeVar
 
 from textual import events
 from textual.containers import Container
-from textual.message import Message
 from textual.widget import Widget
 
 from tuimon.draw.table import Order
 from tuimon.model.views import Size
 from tuimon.tui.action import Action
 from tuimon.tui.box import CellGrid
+from tuimon.tui.screens.wheel import Wheel
 from tuimon.tui.screens.work_screen import WorkScreen
-from tuimon.tui.table import Click, Table
+from tuimon.tui.table import Movable, Table
 
 Body = TypeVar("Body", bound=Table[Any])
 
 
-class TableGrid(CellGrid):
-    """Surface of a table on the screen, with the mouse."""
+class TableGrid(Wheel, CellGrid):
+    """Surface of a table on the screen."""
 
     DEFAULT_CSS = "TableGrid { height: 1fr; width: 1fr; }"
 
-    class Clicked(Message):
-        """A click on the table."""
-
-        def __init__(self, click: Click) -> None:
-            super().__init__()
-            self.click = click
-
     def __init__(self, table: Table[Any]) -> None:
         super().__init__()
-        self.table = table
+        self.table, self.TURN = table, table.TURN
         table.surface = self
         self.room = Size(0, 0)
         """Size that the table will have, before it is laid out."""
@@ -42,21 +35,13 @@ class TableGrid(CellGrid):
     def extent(self) -> Size:
         return Size(*self.size) if self.size else self.room
 
-    def on_mouse_scroll_down(self) -> None:
-        self.table.scroll(1)
-
-    def on_mouse_scroll_up(self) -> None:
-        self.table.scroll(-1)
+    def move(self, rows: int) -> None:
+        self.table.move(rows)
 
     def on_resize(self) -> None:
         self._rows = ()
         self.table.forget_widths()
         self.table.draw()
-
-    def on_click(self, event: events.Click) -> None:
-        click = self.table.click(event.x, event.y, event.chain >= 2)
-        if click is not None:
-            self.post_message(self.Clicked(click))
 
 
 class TableScreen(WorkScreen, Generic[Body]):
@@ -79,8 +64,16 @@ class TableScreen(WorkScreen, Generic[Body]):
         """Orders that keys go through: the given one, and by each column that is displayed."""
         return ("", *(column.id for column, _ in self.table.fitted))
 
+    @property
+    def moved(self) -> Movable:
+        """Part of the screen that keys move."""
+        return self.table
+
     def move(self, rows: int = 0, pages: int = 0) -> None:
-        self.table.move(rows + pages * self.table.room)
+        self.moved.move(rows, pages)
+
+    def aside(self, by: int) -> None:
+        self.moved.aside(by)
 
     def mark(self) -> None:
         """Mark the selected row, or remove its mark."""
@@ -88,7 +81,6 @@ class TableScreen(WorkScreen, Generic[Body]):
     def sort_by(self, order: Order) -> None:
         """Sort the rows in another order."""
         self._order = order
-        self.dashboard.redraw()
 
     def next_sort(self, by: int) -> None:
         """Sort by the next column (by = 1) or the previous one (-1)."""
@@ -99,8 +91,10 @@ class TableScreen(WorkScreen, Generic[Body]):
         """Reverse the order."""
         self.sort_by(Order(self.order.by, not self.order.reverse))
 
-    def on_table_grid_clicked(self, event: TableGrid.Clicked) -> None:
-        column, opens, marks = event.click
+    def on_click(self, event: events.Click) -> None:
+        if not isinstance(event.widget, TableGrid):
+            return
+        column, opens, marks = event.widget.table.click(event.x, event.y, event.chain >= 2)
         if column is not None:
             again = column == self.order.by
             self.sort_by(Order(column, again and not self.order.reverse))
@@ -108,3 +102,4 @@ class TableScreen(WorkScreen, Generic[Body]):
             self.open()
         elif marks:
             self.mark()
+        self.dashboard.redraw()

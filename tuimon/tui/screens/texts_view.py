@@ -58,8 +58,8 @@ class SampleTable(Table[Any]):
         super().__init__()
         self._chosen = chosen
 
-    def move(self, rows: int) -> None:
-        super().move(rows)
+    def go_to(self, index: int) -> None:
+        super().go_to(index)
         self._chosen()
 
     def key(self, item: Any) -> int:
@@ -152,7 +152,6 @@ class TextsScreen(TableScreen[SampleTable]):
             else:
                 self.busy = ""
                 self._advise(self.library, pickles)
-                self.dashboard.redraw()
 
         self.in_thread(read, show)
 
@@ -233,7 +232,6 @@ class TextsScreen(TableScreen[SampleTable]):
 
         def show(sample: Sample | None) -> None:
             self.sample, self.other, self.pane.top = sample, None, 0
-            self.dashboard.redraw()
 
         if entry is None:
             show(None)
@@ -278,8 +276,6 @@ class TextsScreen(TableScreen[SampleTable]):
     def tick(self) -> None:
         """Look for new steps and for growth of the step that is shown."""
         library = self.library
-        if self.saving:
-            self.dashboard.redraw()
         if library is None or self.reading.locked() or self.dashboard.state.paused:
             return
         if time.monotonic() < self._next_look:
@@ -295,7 +291,6 @@ class TextsScreen(TableScreen[SampleTable]):
                 self.go_to(newest)
             elif self.step in changed:
                 self._load()
-            self.dashboard.redraw()
 
         self.in_thread(lambda: self._look(library.refresh), show)
 
@@ -322,7 +317,6 @@ class TextsScreen(TableScreen[SampleTable]):
             self.say(f"No texts {'after' if by > 0 else 'before'} this step")
             return
         self.go_to(self.steps[index])
-        self.dashboard.redraw()
 
     def aside(self, by: int) -> None:
         """Show the texts of a later (by > 0) or an earlier step."""
@@ -354,7 +348,6 @@ class TextsScreen(TableScreen[SampleTable]):
             return
         self.dashboard.state.options = replace(self.dashboard.state.options, cursor=self.step)
         self.dashboard.pop_screen()
-        self.dashboard.redraw()
 
     def open(self) -> None:
         """Open the selected group, or give the text the whole screen; again: undo."""
@@ -398,7 +391,6 @@ class TextsScreen(TableScreen[SampleTable]):
         if self.choice.mode != mode:
             self.place()
         self.chosen()
-        self.dashboard.redraw()
 
     def next_sort(self, by: int) -> None:
         """Choose the next order: worst, best, longest, shortest, by advantage, as written."""
@@ -518,7 +510,6 @@ class TextsScreen(TableScreen[SampleTable]):
     def _compare_with(self, other: Sample | None) -> None:
         """Show the difference to a text; None shows no difference."""
         self.other, self.pane.top = other, 0
-        self.dashboard.redraw()
 
     def export(self) -> None:
         """Save the listed samples as JSON Lines, in a thread; Escape ends it."""
@@ -551,7 +542,6 @@ class TextsScreen(TableScreen[SampleTable]):
             self.say(message)
 
         self.in_thread(save, report, queued=False)
-        self.dashboard.redraw()
 
     # ------------------------------------------------------------------ the screen
 

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any, cast
 
+from textual.app import App
 from textual.events import MouseScrollDown, MouseScrollUp
 
-_ROWS = 3
-"""Rows that one turn moves."""
+from tuimon.tui.action import Dashboard
 
 
 class Wheel:
     """Mixin of a widget or a screen whose rows the mouse wheel moves."""
+
+    TURN = 3
+    """Rows by which a turn moves."""
+    app: App[Any]
 
     @abstractmethod
     def move(self, rows: int) -> None:
         """Select another row, or scroll."""
 
     def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
-        self.move(_ROWS)
+        self._turn(1)
 
     def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
-        self.move(-_ROWS)
+        self._turn(-1)
+
+    def _turn(self, turns: int) -> None:
+        self.move(self.TURN * turns)
+        cast(Dashboard, self.app).redraw()

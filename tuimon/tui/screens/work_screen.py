@@ -122,7 +122,6 @@ class WorkScreen(PresentSize, ModalScreen[None]):
     def say(self, message: str) -> None:
         """Display a message until the next key."""
         self._message = message
-        self.dashboard.redraw()
 
     def in_thread(
         self,
@@ -131,7 +130,8 @@ class WorkScreen(PresentSize, ModalScreen[None]):
         is_wanted: Callable[[], bool] = lambda: True,
         queued: bool = True,
     ) -> None:
-        """Call `work` in a thread, and `then` with its result; neither if the screen is closed, or not `is_wanted`.
+        """Call `work` in a thread, and `then` with its result, and draw; neither if the screen is closed, or not
+        `is_wanted`.
 
         queued: after what was queued before. Of several that are not queued, any may end first.
         """
@@ -143,6 +143,7 @@ class WorkScreen(PresentSize, ModalScreen[None]):
                 result = await asyncio.to_thread(work)
             if self.is_attached and is_wanted():
                 then(result)
+                self.dashboard.redraw()
 
         self.run_worker(run())
 
@@ -161,12 +162,10 @@ class WorkScreen(PresentSize, ModalScreen[None]):
     def filter_edited(self, text: str) -> None:
         """Apply the text of the filter line after a change."""
         self.query_text = text
-        self.dashboard.redraw()
 
     def filter_submitted(self, text: str) -> None:
         """Apply the text of the filter line after Enter."""
         self.query_text = text
-        self.dashboard.redraw()
 
     def clear_filter(self) -> None:
         """Remove the filter."""
@@ -178,7 +177,6 @@ class WorkScreen(PresentSize, ModalScreen[None]):
             if not self.query_text:
                 return False
             self.clear_filter()
-        self.dashboard.redraw()
         return True
 
     def on_key(self, event: Key) -> None:
@@ -190,11 +188,11 @@ class WorkScreen(PresentSize, ModalScreen[None]):
         typing = isinstance(self.focused, Input)
         if action is not None and (not typing or event.key in _KEYS_WHILE_TYPING):
             event.stop()
-            action.do(self.dashboard)
+            self.dashboard.do(action)
         elif not typing and event.key in self._others and (run := self.run_selected) is not None:
             event.stop()
             self.dashboard.show_run(run)
-            self._others[event.key].do(self.dashboard)
+            self.dashboard.do(self._others[event.key])
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.resized)
