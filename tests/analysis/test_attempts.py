@@ -13,7 +13,8 @@ from tuimon.exports.summary_text import as_text
 from tuimon.model.ranks import JobRanks, RootCause
 from tuimon.model.views import Size, Symbols
 from tuimon.monitor.local import open_run
-from tuimon.panels.header import Header, clock
+from tuimon.panels import header_panel
+from tuimon.panels.header import clock
 from tuimon.store import Run
 
 
@@ -73,7 +74,7 @@ def test_the_steps_and_the_time_that_a_resumed_run_lost(tmp_path: Path) -> None:
     assert work.text("step") == lost
     summary = " ".join(" ".join(as_text(open_run(tmp_path), 0.0)).split())
     assert lost in summary
-    facts = Header().view(run, Size(160, 2), work.resumed + 3600, Symbols.BRAILLE).rows[1]
+    facts = header_panel().view(run, Size(160, 2), work.resumed + 3600, Symbols.BRAILLE).rows[1]
     assert f"resumed from 400 at {clock(work.resumed, work.resumed)}" in "".join(part for part, _ in facts)
 
 

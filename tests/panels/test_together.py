@@ -13,7 +13,7 @@ from tuimon.draw import render
 from tuimon.draw.frames import GUTTER
 from tuimon.draw.window import Window
 from tuimon.model.views import DIM_ROLES, SERIES_ROLES, Axis, ChartView, Size, Symbols
-from tuimon.panels import DEFAULTS, ChartOptions, TogetherPanel
+from tuimon.panels import DEFAULTS, ChartOptions, together_panel
 from tuimon.store import Run
 
 SIZE = Size(100, 20)
@@ -21,7 +21,7 @@ STEPS = list(range(101))
 
 
 def chart(run: Run, *metrics: str, options: ChartOptions = DEFAULTS) -> ChartView:
-    return TogetherPanel(metrics).view(run, SIZE, START, Symbols.BRAILLE, options)
+    return together_panel(metrics).view(run, SIZE, START, Symbols.BRAILLE, options)
 
 
 def two(of: Callable[[int], float]) -> Run:

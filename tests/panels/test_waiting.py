@@ -7,7 +7,7 @@ from support.stores import store_of
 
 from tuimon.model.views import Size, Symbols
 from tuimon.panels import arrange
-from tuimon.panels.waiting import WaitingPanel
+from tuimon.panels.waiting import PANEL
 
 STEPS = 40
 
@@ -48,12 +48,12 @@ def test_the_share_of_each_part(metrics: dict[str, float], expected: dict[str, i
 
 def test_a_run_that_does_not_say_who_waits_has_no_panel() -> None:
     run = store_of({"time/step": [2.0] * 5, "timing_s/gen": [1.0] * 5}).snapshot().run(0)
-    assert not WaitingPanel().relevant(run)
+    assert not PANEL.relevant(run)
 
 
 def test_a_narrow_screen_and_ascii() -> None:
     run = store_of({"fully_async/trainer/idle_ratio": [0.5] * 5}).snapshot().run(0)
-    (row,) = WaitingPanel().view(run, Size(20, 5), 0.0, Symbols.ASCII).rows
+    (row,) = PANEL.view(run, Size(20, 5), 0.0, Symbols.ASCII).rows
     text = "".join(part for part, _ in row)
     assert text.isascii()
     assert (text.count("#"), text.count("-")) == (5, 5)

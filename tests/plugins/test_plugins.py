@@ -179,15 +179,13 @@ from typing import Any
 from msgspec import Struct
 from tuimon.exports.files import Export
 from tuimon.formats import Format, StreamDecoder
+from tuimon.panels import Panel
 
 class Decoder(StreamDecoder):
     def feed(self, data): return [][1] if data else ()
     def flush(self): return ()
 
-class Panel(Struct, frozen=True):
-    id = title = "gauge"
-    order, kind, rows = 5, "text", 0
-    def relevant(self, run): return True
+class Gauge(Panel, frozen=True):
     def view(self, run, size, now, symbols, options=None): return {}["gauge"]
 
 class Detector(Struct, frozen=True):
@@ -198,7 +196,7 @@ def files(job):
     raise TypeError("no files today")
 
 FORMAT = Format("odd", "odd", "odd", 30, lambda name, head: head.startswith(b"#odd"), Decoder)
-PANEL, DETECTOR, EXPORT = Panel(), Detector(), Export("odd", "odd files", "", files)
+PANEL, DETECTOR, EXPORT = Gauge("gauge", "gauge", 5), Detector(), Export("odd", "odd files", "", files)
 """
 
 

@@ -1,6 +1,6 @@
 """Panels of the dashboard: each is a pure function from a run to a view.
 
-A panel is a module of this package with a PANEL (or PANELS) that implements the Panel protocol. A panel that draws
+A panel is a module of this package with a PANEL (or PANELS), which is an instance of Panel. A panel that draws
 metrics as curves is one line in curves.py:
 
     CurvePanel("kl", "KL", 30, ("kl.ref", "kl.old"))
@@ -14,22 +14,21 @@ tuimon.panels.lists makes rows of runs, metrics and settings. Modules that begin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
-from typing import Protocol, runtime_checkable
 
 from tuimon.analysis.run_cache import cached_until_doubled
 from tuimon.analysis.system_metrics import system_metrics
-from tuimon.model.views import Size, Symbols, View
 from tuimon.panels._charts.axes import axis_word, window_limits
 from tuimon.panels._charts.captions import SEEDS_NOTE
 from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.curve_panel import SINGLE_METRIC, CurvePanel, metric_panel, metric_panel_by_id
 from tuimon.panels._charts.options import DEFAULTS, SMOOTHINGS, Y_RANGES, Y_SCALES, ChartOptions, transient
 from tuimon.panels._charts.overlay_lines import OverlayLine, distinct_markers, overlay_lines, seed_group_key
-from tuimon.panels._charts.together import MOST_TOGETHER, TogetherPanel
+from tuimon.panels._charts.panel import Panel
+from tuimon.panels._charts.together import MOST_TOGETHER, together_panel
 from tuimon.panels._charts.traces import Series
-from tuimon.panels._installed import InstalledPanel
+from tuimon.panels._installed import guarded_panel
 from tuimon.panels._metrics import (
     PLAIN,
     RESULT,
@@ -69,56 +68,12 @@ MAX_SINGLE = 40
 """Maximum number of charts of single metrics in an arrangement; `unshown_metrics` has the names of all."""
 
 
-@runtime_checkable
-class Panel(Protocol):
-    """A part of the dashboard.
-
-    A panel may also have `fitted(run)`, which returns the same panel with the rows that it can use for this run.
-    """
-
-    @property
-    def id(self) -> str:
-        """Short, stable name: "reward"."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """Title on the screen."""
-        ...
-
-    @property
-    def order(self) -> int:
-        """Position in the arrangement, ascending."""
-        ...
-
-    @property
-    def kind(self) -> str:
-        """Kind of view, which determines the layout: chart | bars | heat | text."""
-        ...
-
-    @property
-    def rows(self) -> int:
-        """Number of rows it can use; 0 for any number."""
-        ...
-
-    def relevant(self, run: Run) -> bool:
-        """Whether the panel has something to display for this run. Cheap, as it is called for every new metric."""
-        ...
-
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> View:
-        """Return the view, reduced to `size` (any size from 0 × 0).
-
-        now: seconds since the epoch. options: display options of charts; a panel ignores those it does not use.
-        """
-        ...
-
-
 @cache
 def all_panels() -> tuple[Panel, ...]:
     """Return all panels, in order."""
     panels: tuple[Panel, ...] = discover(PANELS, "PANEL")
     guarded = (
-        InstalledPanel(panel) if is_installed(PANELS, panel) and not isinstance(panel, CurvePanel) else panel
+        guarded_panel(panel) if is_installed(PANELS, panel) and not isinstance(panel, CurvePanel) else panel
         for panel in panels
     )
     return tuple(sorted(guarded, key=lambda panel: (panel.order, panel.id)))
@@ -136,7 +91,7 @@ def arrange(run: Run) -> tuple[Panel, ...]:
     In a run of which no panel shows the quality of the model, the charts of informative metrics come before the panels
     about details, such as the learning rate.
     """
-    fitted = tuple(_fitted(panel, run) for panel in all_panels() if panel.id != HEADER and panel.relevant(run))
+    fitted = tuple(panel.fitted(run) for panel in all_panels() if panel.id != HEADER and panel.relevant(run))
     charts, informative = _charts(run)
     singles = tuple(metric_panel(*names) for names in charts[:MAX_SINGLE])
     if _shows_quality(fitted):
@@ -162,7 +117,7 @@ def by_relevance_in(run: Run) -> tuple[str, ...]:
     Sorting 12,000 metrics takes 0.1 to 0.4 s."""
     known, (charts, informative) = meanings(run.metrics), _charts(run)
     position = {name: place for place, names in enumerate(charts) for name in names}
-    order = {concept: panel.order for panel in reversed(all_panels()) for concept in getattr(panel, "concepts", ())}
+    order = {concept: panel.order for panel in reversed(all_panels()) for concept in panel.concepts}
     singles = SINGLE_METRIC if _shows_quality(panel for panel in all_panels() if panel.relevant(run)) else _DETAILS
 
     def key(name: str) -> tuple[float, int]:
@@ -205,11 +160,6 @@ def _charts(run: Run) -> tuple[list[tuple[str, ...]], int]:
     return charts, sum(rank[names[0]] <= PLAIN for names in charts)
 
 
-def _fitted(panel: Panel, run: Run) -> Panel:
-    fit: Callable[[Run], Panel] | None = getattr(panel, "fitted", None)
-    return panel if fit is None else fit(run)
-
-
 def header_panel() -> Panel:
     """Return the panel with the run's name, state and estimated end."""
     return next(panel for panel in all_panels() if panel.id == HEADER)
@@ -218,6 +168,6 @@ def header_panel() -> Panel:
 def unshown_metrics(run: Run) -> tuple[str, ...]:
     """Return the names of the metrics that no panel displays, the unclassified ones first."""
     relevant = (panel for panel in all_panels() if panel.relevant(run))
-    names = leftovers(run.metrics, frozenset(c for panel in relevant for c in getattr(panel, "concepts", ())))
+    names = leftovers(run.metrics, frozenset(c for panel in relevant for c in panel.concepts))
     measured = system_metrics(run)
     return tuple(name for name in names if name not in measured) if measured else names

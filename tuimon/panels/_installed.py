@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from tuimon.model.views import Role, Size, Symbols, TextView, View
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._charts.panel import Panel
 from tuimon.registry import PANELS, has_failed, note_failure
 from tuimon.store import Run
 from tuimon.text import clean
 
-if TYPE_CHECKING:
-    from tuimon.panels import Panel
 
-
-class InstalledPanel:
+class InstalledPanel(Panel, frozen=True, kw_only=True):
     """A panel of an installed package. After it has raised it is not relevant for any run."""
 
-    def __init__(self, panel: Panel) -> None:
-        self._panel = panel
-        self.id, self.title, self.order, self.kind, self.rows = (
-            panel.id, panel.title, panel.order, panel.kind, panel.rows
-        )  # fmt: skip
-
-    def __getattr__(self, name: str) -> Any:
-        """Return an optional attribute of the panel, such as `live` and `concepts`."""
-        return getattr(self._panel, name)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, InstalledPanel) and self._panel == other._panel
+    own: Panel
 
     def __hash__(self) -> int:
         return hash(self.id)
 
-    def fitted(self, run: Run) -> InstalledPanel:
+    def fitted(self, run: Run) -> Panel:
         """Return the panel with the rows that it can use for this run."""
-        fit = getattr(self._panel, "fitted", None)
         try:
-            return self if fit is None else InstalledPanel(fit(run))
+            return guarded_panel(self.own.fitted(run))
         except Exception as error:  # noqa: BLE001  raised again unless it is that of a plug-in
             note_failure(PANELS, self, error)
             return self
@@ -45,7 +29,7 @@ class InstalledPanel:
     def relevant(self, run: Run) -> bool:
         """Return whether the panel has something to display for this run."""
         try:
-            return not has_failed(PANELS, self) and self._panel.relevant(run)
+            return not has_failed(PANELS, self) and self.own.relevant(run)
         except Exception as error:  # noqa: BLE001  raised again unless it is that of a plug-in
             note_failure(PANELS, self, error)
             return False
@@ -53,6 +37,11 @@ class InstalledPanel:
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> View:
         """Return the view, or a sentence if the panel raises."""
         try:
-            return self._panel.view(run, size, now, symbols, options)
+            return self.own.view(run, size, now, symbols, options)
         except Exception as error:  # noqa: BLE001  raised again unless it is that of a plug-in
             return TextView(clean(self.title), (((note_failure(PANELS, self, error), Role.MUTED),),))
+
+
+def guarded_panel(own: Panel) -> InstalledPanel:
+    """Return a panel with the fields of another one, which draws in its place."""
+    return InstalledPanel(**{name: getattr(own, name) for name in Panel.__struct_fields__}, own=own)

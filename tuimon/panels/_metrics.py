@@ -162,13 +162,13 @@ def label_of(meaning: Meaning) -> str:
 @cache
 def panel_concepts() -> Mapping[str, tuple[str, ...]]:
     """Map the id of each panel to its concepts; () for a panel without curves."""
-    return {panel.id: getattr(panel, "concepts", ()) for panel in discover("tuimon.panels", "PANEL")}
+    return {panel.id: panel.concepts for panel in discover("tuimon.panels", "PANEL")}
 
 
 @cache
 def _concept_ranks() -> dict[str, int]:
     panels = sorted(discover("tuimon.panels", "PANEL"), key=lambda panel: (panel.order, panel.id))
-    shown = (concept for panel in panels for concept in getattr(panel, "concepts", ()))
+    shown = (concept for panel in panels for concept in panel.concepts)
     return {concept: rank for rank, concept in enumerate(dict.fromkeys(shown))}
 
 

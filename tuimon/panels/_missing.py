@@ -10,6 +10,7 @@ from tuimon.analysis.metric_filter import nearest
 from tuimon.draw.rows import wrap_row
 from tuimon.model.views import Role, Size, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._charts.panel import Panel
 from tuimon.panels._metrics import by_concept
 from tuimon.registry import discover
 from tuimon.store import Run
@@ -90,18 +91,8 @@ def _logged(concepts: Sequence[str], run: Run) -> bool:
     return any(concept.startswith(tuple(concepts)) for concept in by_concept(run.tracked_metrics))
 
 
-class MissingPanel(Struct, frozen=True):
+class MissingPanel(Panel, frozen=True):
     """A panel that the user has chosen and for which the run has no data; says what would fill it."""
-
-    id: str
-    title: str
-    order: int = 0
-    kind: str = "text"
-    rows: int = 4
-
-    def relevant(self, run: Run) -> bool:
-        """Return True: the user has chosen it."""
-        return True
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> TextView:
         """Return the sentence about what the log lacks."""
@@ -112,7 +103,7 @@ class MissingPanel(Struct, frozen=True):
 def missing_panel(id: str) -> MissingPanel | None:
     """Return a panel in place of the panel with this id, or None if there is no such panel."""
     panel = next((panel for panel in discover("tuimon.panels", "PANEL") if panel.id == id), None)
-    return None if panel is None else MissingPanel(id, panel.title)
+    return None if panel is None else MissingPanel(id, panel.title, rows=4)
 
 
 def why_empty(id: str, title: str) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.structs import replace
@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from tuimon.analysis.metric_filter import chosen
 from tuimon.errors import UsageError
 from tuimon.panels._charts.curve_panel import CurvePanel, metric_panel
+from tuimon.panels._charts.panel import Panel
 from tuimon.panels._missing import MissingPanel, missing_panel
 from tuimon.store import Run
 from tuimon.text import clean
@@ -35,14 +36,6 @@ _MAX_LINES = 12
 """Maximum number of metrics in one chart, and of thresholds of one chart."""
 _LONGEST = 300
 """Maximum number of characters of a pattern or a title."""
-
-
-class _Panel(Protocol):
-    @property
-    def id(self) -> str: ...
-
-
-P = TypeVar("P", bound=_Panel)
 
 
 class Entry(Struct, frozen=True):
@@ -64,7 +57,7 @@ class OwnDashboard(Struct, frozen=True):
     thresholds: tuple[tuple[str, tuple[float, ...]], ...] = ()
     """(panel, metric, concept or pattern, values in the unit of the chart)."""
 
-    def arranged(self, panels: Sequence[P], run: Run) -> tuple[P | CurvePanel | MissingPanel, ...]:
+    def arranged(self, panels: Sequence[Panel], run: Run) -> tuple[Panel, ...]:
         """Return the chosen panels of a run in their order, then the others of `panels`, if wanted.
 
         In place of a panel for which the run has no data there is one that says what the log lacks.
@@ -72,7 +65,7 @@ class OwnDashboard(Struct, frozen=True):
         if not self.entries:
             return tuple(panels)
         known = {panel.id: panel for panel in panels}
-        first: dict[str, P | CurvePanel | MissingPanel] = {}
+        first: dict[str, Panel] = {}
         for entry in self.entries:
             for panel in _of_entry(entry, known, run):
                 first.setdefault(panel.id, panel)
@@ -83,19 +76,19 @@ class OwnDashboard(Struct, frozen=True):
         )
         return (*first.values(), *rest)
 
-    def with_panels(self, panels: Sequence[_Panel], others: bool) -> OwnDashboard:
+    def with_panels(self, panels: Sequence[Panel], others: bool) -> OwnDashboard:
         """Return a copy with the entries that show these panels."""
         entries = [_entry_of(panel) for panel in panels[:_MAX_ENTRIES]]
         return replace(self, entries=tuple(dict.fromkeys(entries)), others=others)
 
 
-def _of_entry(entry: Entry, known: Mapping[str, P], run: Run) -> Iterator[P | CurvePanel | MissingPanel]:
+def _of_entry(entry: Entry, known: Mapping[str, Panel], run: Run) -> Iterator[Panel]:
     if not entry.title and entry.patterns[0] in known:
         yield known[entry.patterns[0]]
         return
     metrics = tuple(dict.fromkeys(name for pattern in entry.patterns for name in named(pattern, run)))
     if entry.title and metrics:
-        yield CurvePanel(f"own:{entry.title}", entry.title, 0, (), "linear", metrics[:_MAX_LINES])
+        yield CurvePanel(f"own:{entry.title}", entry.title, metrics=metrics[:_MAX_LINES])
     elif not entry.title:
         yield from map(metric_panel, metrics[:_MAX_METRICS])
         if not metrics and (missing := missing_panel(entry.patterns[0])) is not None:
@@ -108,7 +101,7 @@ def named(pattern: str, run: Run) -> tuple[str, ...]:
     return tuple(name for name in run.metrics if name in selected)
 
 
-def _entry_of(panel: _Panel) -> Entry:
+def _entry_of(panel: Panel) -> Entry:
     if isinstance(panel, CurvePanel) and panel.metrics:
         return Entry(panel.metrics, panel.title if len(panel.metrics) > 1 else "")
     return Entry((panel.id,))

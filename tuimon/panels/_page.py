@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -14,12 +13,9 @@ from tuimon.draw.layout import Box, Page, PanelRequest, pages, side_by_side
 from tuimon.model.views import Role, Row, Rows, Size, Span, Symbols, View
 from tuimon.panels._charts.curve_panel import CurvePanel
 from tuimon.panels._charts.options import ChartOptions
+from tuimon.panels._charts.panel import Panel
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
-
-if TYPE_CHECKING:
-    from tuimon.panels import Panel
-
 
 _LONGEST = 24
 """Maximum cells of the name."""
@@ -27,14 +23,14 @@ _AROUND = 6
 """Cells beside title and name: the gap, the marker and two blanks on each side of the name."""
 
 
-def with_run_name(view: View, panel: object, run: Run, width: int, options: ChartOptions) -> View:
+def with_run_name(view: View, panel: Panel, run: Run, width: int, options: ChartOptions) -> View:
     """Return the view with the run's marker and name beside its title, in the colour of its line in the charts.
 
     The view itself is returned without an overlay, if the panel draws all runs of it, if it has no title, and for a
     `live` panel, which shows the machine. width: of the panel in cells.
     """
     line = next((line for line in options.overlay if any(own.id == run.id for own in line.runs)), None)
-    if line is None or isinstance(panel, CurvePanel) or getattr(panel, "live", False) or not view.title:
+    if line is None or isinstance(panel, CurvePanel) or panel.live or not view.title:
         return view
     name = clean(line.label if len(line.runs) == 1 else run.name)
     room = min(_LONGEST, max(width - cell_width(clean(view.title)) - _AROUND, 1))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec import Struct
-
 from tuimon.analysis.attempts import lost_work, superseded_steps
 from tuimon.analysis.log_files import damage_of
 from tuimon.analysis.printed_units import meaning_of
@@ -19,6 +17,7 @@ from tuimon.draw.rows import row_width
 from tuimon.model.links import Link
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._charts.panel import Panel
 from tuimon.panels._metrics import by_concept, curve_or_none, reading_of
 from tuimon.panels._own_dashboard import named
 from tuimon.panels._text import plural
@@ -45,16 +44,8 @@ _LEAST_EVIDENCE = 24
 """Minimum width of truncated evidence; with less room it is left out."""
 
 
-class Header(Struct, frozen=True):
-    id: str = "header"
-    title: str = "run"
-    order: int = 0
-    kind: str = "text"
-    rows: int = 2
-
-    def relevant(self, run: Run) -> bool:
-        """Always."""
-        return True
+class Header(Panel, frozen=True):
+    """Two rows at the top of the screen."""
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> TextView:
         """Return two rows: name, state and evidence; then the facts about progress, as many as fit."""
@@ -232,7 +223,7 @@ def _fill(parts: list[Row], width: int) -> Row:
     return tuple(spans)
 
 
-PANEL = Header()
+PANEL = Header("header", "run", rows=2)
 
 
 def link_row(link: Link, now: float) -> Row:

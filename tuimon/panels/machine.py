@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from msgspec import Struct
 
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import ACTIVE
@@ -18,26 +17,20 @@ from tuimon.draw.table import aligned
 from tuimon.model.machine import Disk, Gpu, GpuProcess, Machine
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._charts.panel import Panel
 from tuimon.panels.system_history import HOT, IDLE, WORKING
 from tuimon.store import Run
 from tuimon.store.arrays import median
 from tuimon.text import cell_width, clean, fit
 
-TITLE = "machine"
 MEMORY_SHORT = 0.95
 """Fraction of the machine's memory in use at which a warning is displayed."""
 _BAR = 10
 _GAP: Span = ("  ", Role.MUTED)
 
 
-class MachinePanel(Struct, frozen=True):
-    id: str = "machine"
-    title: str = TITLE
-    order: int = 54
-    kind: str = "text"
-    rows: int = 10
-    live: bool = True
-    """The view depends on the current time, not only on the run."""
+class MachinePanel(Panel, frozen=True):
+    """GPUs, CPU, memory and disk as they are now."""
 
     def relevant(self, run: Run) -> bool:
         """Whether the run is active, and the machine has GPUs or is short of memory or disk space."""
@@ -53,14 +46,14 @@ class MachinePanel(Struct, frozen=True):
         """Return a row for each GPU, and one for CPU, memory and disk."""
         machine = run.machine
         if machine is None:
-            return TextView(TITLE, (), note="the first measurement of this machine has not arrived yet")
+            return TextView(self.title, (), note="the first measurement of this machine has not arrived yet")
         host = _host(machine, machine.disk_of(run.path))
         room = max(size.height - 2, 1)
         gpus = _gpus(machine.gpus, size.width, symbols)
         left = len(gpus) - room
         if left > 0:
             gpus = [*gpus[: room - 1], ((f"+{left + 1} more", Role.MUTED),)]
-        return TextView(TITLE, (*gpus, host) if size.height > 1 or not gpus else (host,), _headline(machine.gpus))
+        return TextView(self.title, (*gpus, host) if size.height > 1 or not gpus else (host,), _headline(machine.gpus))
 
 
 def short_of_memory(machine: Machine) -> bool:
@@ -142,4 +135,4 @@ def _of(used: int, total: int) -> str:
     return f"{format_bytes(used, unit).removesuffix(f' {unit}')}/{format_bytes(total)}"
 
 
-PANEL = MachinePanel()
+PANEL = MachinePanel("machine", "machine", 54, rows=10, live=True)

@@ -24,6 +24,7 @@ from tuimon.model.views import SERIES_ROLES, ChartView, HeatView, Role, Row, Siz
 from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.curve_panel import MAX_LINES
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._charts.panel import Panel
 from tuimon.panels._charts.traces import Series
 from tuimon.panels._metrics import MetricReading, by_concept, curve_or_none, reading_of
 from tuimon.store import Run
@@ -152,15 +153,8 @@ def is_roll(run: Run) -> bool:
 # ---------------------------------------------------------------------- by phase and device
 
 
-class GpuMemory(Struct, frozen=True):
+class GpuMemory(Panel, frozen=True):
     """GPU memory by phase and device: fractions of the device as a heat map, or amounts as a table."""
-
-    id: str = "gpu_memory"
-    title: str = "GPU memory"
-    order: int = 50
-    kind: str = "heat"
-    rows: int = 12
-    concepts: tuple[str, ...] = CONCEPTS
 
     def relevant(self, run: Run) -> bool:
         """Whether the run has memory tags, or is a ROLL run, which could log them.
@@ -311,17 +305,11 @@ def _amount_cells(amount: _Amount, part: float) -> list[Span]:
 # ---------------------------------------------------------------------- at the stages of an operation
 
 
-class GpuTimeline(Struct, frozen=True):
+class GpuTimeline(Panel, frozen=True):
     """GPU memory at the stages of an operation: before, state loaded, peak, work done, state offloaded.
 
     For each phase the device with the most memory in use is displayed.
     """
-
-    id: str = "gpu_moments"
-    title: str = "GPU memory timeline"
-    order: int = 52
-    kind: str = "heat"
-    rows: int = 12
 
     def relevant(self, run: Run) -> bool:
         """Whether the run has memory tags of more than one stage of an operation."""
@@ -389,14 +377,8 @@ _Curve = tuple[str, MetricReading]
 """(label, metric)."""
 
 
-class GpuPeak(Struct, frozen=True):
+class GpuPeak(Panel, frozen=True):
     """GPU memory over the run, the peak if it is logged."""
-
-    id: str = "gpu_peak"
-    title: str = "GPU memory peak"
-    order: int = 98
-    kind: str = "chart"
-    rows: int = 0
 
     def relevant(self, run: Run) -> bool:
         """Whether the run has memory tags."""
@@ -412,15 +394,8 @@ class GpuPeak(Struct, frozen=True):
         return _chart(run, self.fitted(run).title, self.id, _fullest_devices(run), size, symbols, options)
 
 
-class CpuMemory(Struct, frozen=True):
+class CpuMemory(Panel, frozen=True):
     """Memory of the training processes: the resident set in each phase, to detect leaks."""
-
-    id: str = "cpu_memory"
-    title: str = "CPU memory"
-    order: int = 140
-    kind: str = "chart"
-    rows: int = 0
-    concepts: tuple[str, ...] = ("cpu.memory",)
 
     def relevant(self, run: Run) -> bool:
         """Whether the run logs memory of its processes."""
@@ -471,4 +446,9 @@ def _drawn_kind(table: MemoryTable) -> str:
     return next((kind for kind in kinds if table.has(kind)), "")
 
 
-PANELS = (GpuMemory(), GpuTimeline(), GpuPeak(), CpuMemory())
+PANELS = (
+    GpuMemory("gpu_memory", "GPU memory", 50, CONCEPTS, kind="heat", rows=12),
+    GpuTimeline("gpu_moments", "GPU memory timeline", 52, kind="heat", rows=12),
+    GpuPeak("gpu_peak", "GPU memory peak", 98, kind="chart"),
+    CpuMemory("cpu_memory", "CPU memory", 140, ("cpu.memory",), kind="chart"),
+)

@@ -19,6 +19,7 @@ from tuimon.model.views import SERIES_ROLES, Bar, BarView, ChartView, Role, Row,
 from tuimon.panels._charts.axes import axis_word
 from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._charts.panel import Panel
 from tuimon.panels._charts.traces import Series
 from tuimon.panels._metrics import MetricReading, by_concept, curve_or_none, reading_drawn
 from tuimon.panels._text import signed_percent
@@ -146,15 +147,8 @@ _MORE_ROWS = 2
 """Unattributed time, and the second line of a long sentence."""
 
 
-class PhaseLatency(Struct, frozen=True):
+class PhaseLatency(Panel, frozen=True):
     """The phases of the newest step, or of that at the cursor: a stacked bar, a table, the bottleneck."""
-
-    id: str = "phase_latency"
-    title: str = "phase latency"
-    order: int = 40
-    kind: str = "bars"
-    rows: int = 14
-    concepts: tuple[str, ...] = ("time.phase",)
 
     def relevant(self, run: Run) -> bool:
         """Whether the run has timers of several phases; a single one is drawn as a curve."""
@@ -276,14 +270,8 @@ def _note(whole: float, spent: float, timed: bool) -> str:
     return "" if timed else "no timer of the whole step in the log: shares are of the phases' sum"
 
 
-class PhaseHistory(Struct, frozen=True):
+class PhaseHistory(Panel, frozen=True):
     """Duration of the phases over the whole run."""
-
-    id: str = "phase_history"
-    title: str = "phase history"
-    order: int = 96
-    kind: str = "chart"
-    rows: int = 0
 
     def relevant(self, run: Run) -> bool:
         """Whether the run has timers of several phases of the step."""
@@ -304,4 +292,7 @@ def _in_seconds(run: Run, metric: str) -> MetricReading | None:
     return replace(reading, factor=seconds_of(run, metric), meaning=replace(reading.meaning, unit="s"))
 
 
-PANELS = (PhaseLatency(), PhaseHistory())
+PANELS = (
+    PhaseLatency("phase_latency", "phase latency", 40, ("time.phase",), kind="bars", rows=14),
+    PhaseHistory("phase_history", "phase history", 96, kind="chart"),
+)

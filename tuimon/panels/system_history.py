@@ -26,6 +26,7 @@ from tuimon.draw.table import aligned
 from tuimon.model.points import Floats
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._charts.panel import Panel
 from tuimon.panels._metrics import curve_or_none
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
@@ -143,7 +144,6 @@ def _of_host(name: str, rest: str) -> tuple[str, Quantity | None]:
     return _OF_HOST.get(rest, ("", None))
 
 
-TITLE = "system metrics"
 _IDLE_FOR = 60.0
 """Seconds of idleness from which it is reported: between two phases every GPU waits."""
 _SLOW = 0.8
@@ -225,14 +225,8 @@ class _Line(Struct, frozen=True, eq=False):
         return self.series.get(kind, _NO_SERIES).last
 
 
-class SystemHistory(Struct, frozen=True):
-    id: str = "system_metrics"
-    title: str = TITLE
-    order: int = 55
-    kind: str = "text"
-    rows: int = 12
-    also: str = "gpu utilisation utilization idle throttle throttled temperature power clock cpu ram disk network"
-    """Other words for it, by which the palette finds it."""
+class SystemHistory(Panel, frozen=True):
+    """Load of the devices over wall time."""
 
     def relevant(self, run: Run) -> bool:
         """Whether the tracker has measured a device at least twice."""
@@ -250,7 +244,7 @@ class SystemHistory(Struct, frozen=True):
         lines = _lines(run)
         times = [series.times for line in lines for series in line.series.values()]
         if not times:
-            return TextView(TITLE, (), note="no points with a wall time yet")
+            return TextView(self.title, (), note="no points with a wall time yet")
         begin, end = min(float(t[0]) for t in times), max(float(t[-1]) for t in times)
         sentence = _sentence(lines)
         top = wrap_row(sentence, size.width, 2) if sentence else []
@@ -270,7 +264,7 @@ class SystemHistory(Struct, frozen=True):
         if len(rows) < room:
             rows.insert(0, ((" " * (label + 1) + _axis(begin, end, columns), Role.MUTED),))
         note = f"each column {format_duration((end - begin) / columns)}, as measured"
-        return TextView(TITLE, (*top, *rows), headline, note if len(rows) < room else "")
+        return TextView(self.title, (*top, *rows), headline, note if len(rows) < room else "")
 
 
 def odd_devices(run: Run) -> str:
@@ -416,4 +410,5 @@ def _headline(lines: Sequence[_Line]) -> Row:
     return ((f"{format_fraction(float(np.mean(loads)))} busy", Role.VALUE), *power)
 
 
-PANEL = SystemHistory()
+_WORDS = "gpu utilisation utilization idle throttle throttled temperature power clock cpu ram disk network"
+PANEL = SystemHistory("system_metrics", "system metrics", 55, rows=12, also=_WORDS)

@@ -15,11 +15,13 @@ from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.analysis.printed_units import seconds_of
 from tuimon.draw.numbers import format_duration, format_fraction
 from tuimon.model.views import SERIES_ROLES, Role, Row, Size, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._charts.panel import Panel
 from tuimon.panels._metrics import curve_or_none
 from tuimon.panels.phases import step_seconds
 from tuimon.store import Run
@@ -75,14 +77,8 @@ def logged_parts(metrics: tuple[str, ...]) -> tuple[tuple[Part, str], ...]:
     return found if any(part.words == "waits" for part, _ in found) else ()
 
 
-class WaitingPanel(Struct, frozen=True):
+class WaitingPanel(Panel, frozen=True):
     """Shares of the step in which trainer and rollouts wait for each other."""
-
-    id: str = "waiting"
-    title: str = "who waits for whom"
-    order: int = 41
-    kind: str = "text"
-    rows: int = 6
 
     def relevant(self, run: Run) -> bool:
         """Whether the log says how long the trainer or the rollouts wait."""
@@ -90,7 +86,7 @@ class WaitingPanel(Struct, frozen=True):
 
     def fitted(self, run: Run) -> WaitingPanel:
         """Return the panel with a row for each part that is logged."""
-        return WaitingPanel(rows=2 + len(_shares(run)))
+        return replace(self, rows=2 + len(_shares(run)))
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> TextView:
         """Return a bar for each part: the time that it waits or takes, in its share of the step."""
@@ -140,4 +136,4 @@ def _row(part: Part, share: float, seconds: float, bar: int, symbols: Symbols) -
     )
 
 
-PANEL = WaitingPanel()
+PANEL = WaitingPanel("waiting", "who waits for whom", 41, rows=6)

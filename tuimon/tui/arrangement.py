@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from msgspec import Struct
-
 from tuimon import lazy_re as re
 from tuimon.analysis.metric_filter import matching
 from tuimon.model.views import Role, Size, Symbols, TextView
@@ -19,11 +17,11 @@ from tuimon.panels import (
     ChartOptions,
     CurvePanel,
     Panel,
-    TogetherPanel,
     arrange,
     by_relevance_in,
     metric_panel,
     metric_panel_by_id,
+    together_panel,
 )
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
@@ -54,7 +52,7 @@ def panels_of(run: Run | None, state: ViewState) -> tuple[Panel, ...]:
     if run is None:
         return ()
     if state.together:
-        return (TogetherPanel(state.together),)
+        return (together_panel(state.together),)
     if state.query:
         return tuple(metric_panel(name) for name in matching(ordered(run, state.order), state.query))
     if state.chosen:
@@ -88,38 +86,22 @@ def _pinned_first(panels: tuple[Panel, ...], run: Run, pins: tuple[str, ...]) ->
     return (*first, *(panel for panel in panels if panel not in first)) if first else panels
 
 
-class Heading(Struct, frozen=True):
+class Heading(Panel, frozen=True, kw_only=True):
     """Panel of one row that heads a section."""
 
-    section: str
     metrics: int
     """Number of metrics in the section."""
     folded: bool
     depth: int = 0
     """Number of sections that enclose this one."""
-    order: int = 0
     kind: str = "heading"
     rows: int = 1
-
-    @property
-    def id(self) -> str:
-        """Identifier, the same whether the section is folded or not."""
-        return f"section:{self.section}"
-
-    @property
-    def title(self) -> str:
-        """Name of the section."""
-        return self.section
-
-    def relevant(self, run: Run) -> bool:
-        """Return True."""
-        return True
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> TextView:
         """Return one row: an arrow, the section and its number of metrics."""
         arrows = _ASCII_ARROWS if symbols is Symbols.ASCII else _ARROWS
         sign, count = "  " * self.depth + arrows[self.folded] + " ", f"  {self.metrics}"
-        name = clean(self.section)
+        name = clean(self.title)
         room = min(cell_width(name), max(size.width - len(sign + count), 1))
         return TextView("", (((sign + fit(name, room, keep="end"), Role.TITLE), (count, Role.MUTED)),))
 
@@ -161,7 +143,7 @@ def _panels(names: Sequence[str], above: str, depth: int, default: bool, turned:
     for section, members in sections.items():
         title = section or NO_SECTION
         folded = default != (title in turned)
-        yield Heading(title, len(members), folded, depth)
+        yield Heading(f"section:{title}", title, metrics=len(members), folded=folded, depth=depth)
         if not folded:
             yield from _panels(members, section, depth + 1, default, turned)
 

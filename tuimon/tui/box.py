@@ -187,7 +187,7 @@ class PanelBox(CellGrid):
         size = self.inside
         if run is None or self.panel is None or size.width < 1 or size.height < 1:
             return
-        machine = run.machine if getattr(self.panel, "live", False) else None
+        machine = run.machine if self.panel.live else None
         place = self.panel, self.room, self.bordered
         inputs = (*place, symbols, options, alerts, note, machine, now // _CLOCK if self._clock else 0)
         if inputs != self._drawn_from or self._run() is not run:

@@ -117,8 +117,7 @@ class ActionProvider(Provider):
         charts: list[tuple[float, str, str, partial[None]]] = []
         for panel in arrange(run):
             names = " ".join(getattr(panel, "metrics", ()))
-            other = getattr(panel, "also", "")
-            words = (panel.title, _CHART), (other, _CHART), (panel.id.replace("_", " "), _CHART / 2)
+            words = (panel.title, _CHART), (panel.also, _CHART), (panel.id.replace("_", " "), _CHART / 2)
             if score := relevance(query, words):
                 show = partial(show_panel, self._dashboard, panel)
                 charts.append((score + 0.5, clean(panel.title), clean(names) or "A panel of the dashboard", show))

@@ -106,7 +106,11 @@ def slots(run: Run, snapshot: Snapshot) -> tuple[Slot, ...]:
 
 def inputs(slot: Slot, run: Run, snapshot: Snapshot, now: float, samples: Extremes | None = None) -> tuple[Any, ...]:
     """Return all that the HTML of a slot depends on. samples: the texts of the run, for their slot."""
-    time = now // _TICK if slot.group in ("runs", "state") or getattr(slot.content, "live", False) else 0
+    time = (
+        now // _TICK
+        if slot.group in ("runs", "state") or (isinstance(slot.content, Panel) and slot.content.live)
+        else 0
+    )
     if slot.group == "runs":
         return (snapshot.runs, snapshot.alerts, time)
     if slot.group == "state":

@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon import lazy_re as re
@@ -15,6 +14,7 @@ from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.panels._charts.captions import with_difference
 from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._charts.panel import Panel
 from tuimon.panels._charts.traces import Series
 from tuimon.panels._metrics import (
     FEW_POINTS,
@@ -51,22 +51,16 @@ _MEASURE = "success.accuracy"
 """Concept of measures of results that have names of their own: accuracy, precision, F1."""
 
 
-class CurvePanel(Struct, frozen=True):
-    """A chart of the metrics of given concepts."""
+class CurvePanel(Panel, frozen=True):
+    """A chart of the metrics of given concepts, of which the first gives the headline."""
 
-    id: str
-    title: str
-    order: int
-    concepts: tuple[str, ...]
-    """Concept ids of the vocabulary; the first one's metric gives the headline."""
+    kind: str = "chart"
     scale: str = "linear"
     """linear | auto (logarithmic if all values are positive and most of them span two decades)."""
     metrics: tuple[str, ...] = ()
     """Exactly these metrics instead of those of the concepts."""
     named: bool = False
     """Whether the chart is titled with the label of its metrics if they all have the same."""
-    kind: str = "chart"
-    rows: int = 0
 
     def relevant(self, run: Run) -> bool:
         """Whether the run has one of the metrics."""
@@ -244,7 +238,7 @@ def _repeats(own: MetricReading, other: MetricReading) -> bool:
 def metric_panel(name: str, *more: str) -> CurvePanel:
     """Return the panel of a single metric, titled with its name. more: metrics that are drawn with it."""
     order = QUALITY if classify(name).panel == "quality" else SINGLE_METRIC
-    return CurvePanel(f"{_METRIC}{name}", name, order, (), "linear", (name, *more))
+    return CurvePanel(f"{_METRIC}{name}", name, order, metrics=(name, *more))
 
 
 def metric_panel_by_id(id: str, run: Run) -> CurvePanel | None:

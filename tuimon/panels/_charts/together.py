@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace as with_options
 
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.draw.limits import finite_values, robust_limits
@@ -17,6 +16,7 @@ from tuimon.model.views import Axis, ChartView, Envelope, Size, Symbols
 from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._charts.overlay_lines import SHAPES
+from tuimon.panels._charts.panel import Panel
 from tuimon.panels._charts.traces import Series
 from tuimon.panels._metrics import reading_drawn
 from tuimon.store import Run
@@ -25,19 +25,11 @@ MOST_TOGETHER = 8
 """Maximum number of metrics in the chart: as many as there are colours of curves."""
 
 
-class TogetherPanel(Struct, frozen=True):
+class TogetherPanel(Panel, frozen=True):
     """A chart of the given metrics of the displayed run, whatever their units are."""
 
-    metrics: tuple[str, ...]
-    id: str = "together"
-    order: int = 0
+    metrics: tuple[str, ...] = ()
     kind: str = "chart"
-    rows: int = 0
-
-    @property
-    def title(self) -> str:
-        """Names of the metrics."""
-        return ", ".join(self.metrics)
 
     def relevant(self, run: Run) -> bool:
         """Whether the run has one of the metrics."""
@@ -60,6 +52,11 @@ class TogetherPanel(Struct, frozen=True):
             markers=SHAPES[symbols] if options.weight and not alike else "",
         )
         return view if alike or len(readings) < 2 else _normalised(view, options)
+
+
+def together_panel(metrics: tuple[str, ...]) -> TogetherPanel:
+    """Return the panel of these metrics, titled with their names."""
+    return TogetherPanel("together", ", ".join(metrics), metrics=metrics)
 
 
 def _normalised(view: ChartView, options: ChartOptions) -> ChartView:

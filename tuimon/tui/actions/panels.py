@@ -36,8 +36,8 @@ def fold(app: Dashboard) -> None:
         return
     board.zoom(False)
     board.selected = index
-    others = tuple(title for title in state.turned if title != heading.section)
-    state.turned = others if len(others) < len(state.turned) else (*others, heading.section)
+    others = tuple(title for title in state.turned if title != heading.title)
+    state.turned = others if len(others) < len(state.turned) else (*others, heading.title)
 
 
 def fold_all(app: Dashboard) -> None:

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from tuimon.model.views import Role, Row, Size, Symbols, TextView
-from tuimon.panels import DEFAULTS, ChartOptions
+from tuimon.panels import DEFAULTS, ChartOptions, Panel
 from tuimon.store import Run
 
 
-class Best(Struct, frozen=True):
+class Best(Panel, frozen=True):
     """A text panel."""
-
-    id: str = "tally_best"
-    title: str = "best tallies"
-    order: int = 145
-    kind: str = "text"
-    rows: int = 2
 
     def relevant(self, run: Run) -> bool:
         """Whether the run has a tally log."""
@@ -32,4 +24,4 @@ class Best(Struct, frozen=True):
         return TextView(self.title, tuple(rows))
 
 
-PANEL = Best()
+PANEL = Best("tally_best", "best tallies", 145, rows=2)
