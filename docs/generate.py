@@ -37,12 +37,6 @@ def page_of(text: str) -> str:
     return BLOCK.sub(lambda found: f"{found[1]}{found[2]}{BLOCKS[found[1]]()}", text)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |\n" for line in lines)
-
-
 def listed(names: Iterable[str]) -> str:
     """Return names as code, separated by commas."""
     return ", ".join(f"`{name}`" for name in names)
@@ -50,7 +44,7 @@ def listed(names: Iterable[str]) -> str:
 
 def readable_formats() -> str:
     formats = sorted(all_formats(), key=lambda own: (-own.rank, own.title))
-    return table(("log", "written by"), ((own.title, own.writers) for own in formats if not own.unsupported))
+    return "".join(f"- **{own.title}**: {own.writers}\n" for own in formats if not own.unsupported)
 
 
 def unreadable_formats() -> str:
