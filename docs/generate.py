@@ -48,8 +48,8 @@ def readable_formats() -> str:
 
 
 def unreadable_formats() -> str:
-    formats = sorted(all_formats(), key=lambda own: own.title)
-    return "".join(f"- {own.title}: {own.unsupported}.\n" for own in formats if own.unsupported)
+    titles = sorted(own.title for own in all_formats() if own.unsupported)
+    return f"{', '.join(titles)}.\n"
 
 
 def units() -> str:
