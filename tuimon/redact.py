@@ -69,7 +69,7 @@ _LISTED = re.compile(
 )
 """Text between a secret name and its value where both are listed: {"name": "HF_TOKEN", "value": …}, also in YAML."""
 _ASSIGN = re.compile(
-    r"\\?[\"']?\]?\s{0,3}(?:=>|:=|=|:|是|为|は)\s{0,3}|\\?[\"']\s{0,3},\s{0,3}(?=\\?[\"'])|(?P<blank>\s+)"
+    r"\\?[\"']?\]?\s{0,3}(?:=>|:=|=|[:：是为は])\s{0,3}|\\?[\"']\s{0,3},\s{0,3}(?=\\?[\"'])|(?P<blank>\s+)"
 )
 _PLAIN_BLANK = re.compile(r"\s{1,3}[\w(<-]|[,.)/]")
 """Text that follows a name in prose, where nothing is assigned to it."""
@@ -85,7 +85,8 @@ _KEY = re.compile(r"\\?[\"']\w+\\?[\"']\s{0,3}:")
 _PART = re.compile(
     r"[{\[(}\])]|(?:\\?(?P<quote>[\"'])(?P<text>[^\"'\n]*?)\\?(?P=quote)|(?P<word>[^\s\"'{}\[\](),:=]+))(?P<key>\s{0,3}[:=])?"
 )
-_WORD = re.compile(r"[\w.-]+")
+_WORD = re.compile(r"(?:[^\W是为は]+|[.-]+)+")
+"""A word that may be a name; it ends before a copula of Chinese or Japanese, as in "密码是hunter2"."""
 _STEM = re.compile("|".join((*STEMS, *FOREIGN)), re.IGNORECASE)
 _IN_QUERIES = ("sig", "signature")
 _MAX_QUOTED = 1000
