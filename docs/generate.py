@@ -37,12 +37,6 @@ def page_of(text: str) -> str:
     return BLOCK.sub(lambda found: f"{found[1]}{found[2]}{BLOCKS[found[1]]()}", text)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |\n" for line in lines)
-
-
 def listed(names: Iterable[str]) -> str:
     """Return names as code, separated by commas."""
     return ", ".join(f"`{name}`" for name in names)
@@ -50,12 +44,12 @@ def listed(names: Iterable[str]) -> str:
 
 def readable_formats() -> str:
     formats = sorted(all_formats(), key=lambda own: (-own.rank, own.title))
-    return table(("log", "written by"), ((own.title, own.writers) for own in formats if not own.unsupported))
+    return "".join(f"- **{own.title}**: {own.writers}\n" for own in formats if not own.unsupported)
 
 
 def unreadable_formats() -> str:
-    formats = sorted(all_formats(), key=lambda own: own.title)
-    return "".join(f"- {own.title}: {own.unsupported}.\n" for own in formats if own.unsupported)
+    titles = sorted(own.title for own in all_formats() if own.unsupported)
+    return f"{', '.join(titles)}.\n"
 
 
 def units() -> str:
@@ -75,25 +69,24 @@ def panels() -> str:
 
 
 def rules() -> str:
-    """Return a table of the detectors: rule, thresholds, measured figures."""
+    """Return a line for each detector: its rule with the thresholds, measured figures."""
     measured = json.loads((DOCS.parent / "tests" / "bench" / "detectors.json").read_text("utf-8"))["detectors"]
-    rows = []
+    lines = []
     for rule in sorted((own for own in all_detectors() if isinstance(own, Rule)), key=lambda rule: rule.id):
-        own = measured.get(rule.id, {"delay": "", "recall": BEST, "precision": BEST})
-        below = ", ".join(f"{name} {own[name]}" for name in ("recall", "precision") if own[name] != BEST)
-        text = f"{rule.text}{_unnamed_thresholds(rule)}"
-        rows.append((f"`{rule.id}`", text, _thresholds(rule), own["delay"], below))
-    return table(("detector", "rule", "thresholds", "delay", "recall, precision"), rows)
+        own = measured.get(rule.id, {})
+        figures = [f"{name} {own[name]}" for name in ("delay", "recall", "precision") if own.get(name, BEST) != BEST]
+        shown = f" *{', '.join(figures).capitalize()}.*" if figures else ""
+        lines.append(f"- `{rule.id}`: {text_with_thresholds(rule)}{shown}\n")
+    return "".join(lines)
 
 
-def _thresholds(rule: Rule) -> str:
-    return ", ".join(f"`{own.name}` {own.value}" for own in rule.settings)
-
-
-def _unnamed_thresholds(rule: Rule) -> str:
-    """Return the meaning of the thresholds that the text of the rule does not name."""
-    unnamed = [own for own in rule.settings if f"`{own.name}`" not in rule.text]
-    return "".join(f" `{own.name}`: {own.meaning}" for own in unnamed)
+def text_with_thresholds(rule: Rule) -> str:
+    """Return the text of a rule, with a value after the name of each threshold: "is above `limit` (0.5)"."""
+    text = rule.text
+    for own in rule.settings:
+        name, value = f"`{own.name}`", f"`{own.name}` ({own.value:g})"
+        text = text.replace(name, value, 1) if name in text else f"{text} {value}: {own.meaning}"
+    return text
 
 
 def healthy_runs() -> str:
@@ -102,14 +95,11 @@ def healthy_runs() -> str:
 
 
 def keys() -> str:
-    """Return a table for each section of the help, and a line for each action without a key."""
+    """Return a block for each section of the help: key, action, effect. An action without a key is in the palette."""
     parts = []
     for section, actions in groupby(all_actions(), key=lambda action: action.section):
-        own = list(actions)
-        rows = ((f"`{key_names(each.keys)}`", _first_effect(each.help), f"`{each.id}`") for each in own if each.keys)
-        rest = [f"- {_first_effect(each.help)}: `{each.id}`\n" for each in own if not each.keys]
-        more = "\nIn the palette:\n\n" + "".join(rest) if rest else ""
-        parts.append(f"## {section}\n\n{table(('key', 'effect', 'action'), rows)}{more}")
+        rows = (f"{key_names(own.keys):<12}{own.id:<18}{_first_effect(own.help)}".strip() for own in actions)
+        parts.append(f"## {section}\n\n```text\n" + "\n".join(rows) + "\n```\n")
     return "\n".join(parts)
 
 

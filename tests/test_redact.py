@@ -108,6 +108,7 @@ def test_values_assigned_to_a_secret_name_in_text() -> None:
         '{"api_key": "abc123", "lr": 1}': f'{{"api_key": "{HIDDEN}", "lr": 1}}',
         "Authorization: Bearer abcdef123456": f"Authorization: {HIDDEN} {HIDDEN}",
         "postgres://user:pass@host/db": f"postgres://user:{HIDDEN}@host/db",
+        "密码：abc123": f"密码：{HIDDEN}",
         "prompt_key=question use_auth=true": "prompt_key=question use_auth=true",
         "token: 128": "token: 128",
     }.items():
@@ -195,10 +196,10 @@ def test_recall_and_precision_on_the_labelled_examples(data: Path) -> None:
         missed += [text] if any(part in result for part in secrets) else []
         overdone += [text] if any(word not in result for word in words) else []
         secret, harmless = secret + bool(secrets), harmless + (not secrets)
-    assert secret >= 250
+    assert secret == 373  # as SECURITY.md says
     assert harmless >= 150
-    assert len(missed) <= 0.02 * secret, missed
-    assert len(overdone) <= 0.02 * (secret - len(missed)), overdone
+    assert missed == []
+    assert len(overdone) <= 0.02 * secret, overdone
 
 
 def test_text_with_names_of_runs_keeps_random_strings() -> None:

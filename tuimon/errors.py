@@ -14,7 +14,7 @@ from enum import IntEnum
 from typing import Any
 
 READ_AGAIN = 75
-"""Code with which the dashboard ends if the program is to start again, with settings that it has saved."""
+"""Exit code of the dashboard after which the program starts again with saved settings."""
 
 
 class ExitCode(IntEnum):
@@ -30,7 +30,7 @@ class ExitCode(IntEnum):
     - `check`: a rule of the settings file matches no metric of runs that have ended
     """
     NOTHING_FOUND = 3
-    """No such path, no log below it, or no point in the logs (`check`), or no such step.
+    """No such path, log or step, or no point in the logs (`check`).
 
     `check` and `summary` continue with the other paths if one is missing.
     """
@@ -59,7 +59,7 @@ class UsageError(TuimonError):
 
 
 class NothingFound(TuimonError):
-    """There is no such path, no metric log below it, or no such step in it."""
+    """There is no such path, metric log or step."""
 
     exit_code = ExitCode.NOTHING_FOUND
 

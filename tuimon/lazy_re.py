@@ -1,4 +1,4 @@
-"""The module `re`, except that an expression is compiled when it is first used: `from tuimon import lazy_re as re`.
+"""The module `re`, with expressions that are compiled at their first use: `from tuimon import lazy_re as re`.
 
 For expressions of modules: a start imports 550 of them, which take 100 ms to compile, and uses a quarter. An expression
 of the user is compiled by `re` itself, which reports an error at once. tests/test_lazy_re.py compiles all of them.

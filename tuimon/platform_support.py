@@ -1,4 +1,4 @@
-"""Work around Python and the operating system: hide optional imports, return free memory, find a temporary directory.
+"""Work-arounds for Python and the system: optional imports, free memory, temporary directories.
 
 Imported by the first lines of both processes, so it imports nothing heavy.
 """
@@ -19,7 +19,7 @@ TRIM_AFTER = 1 << 20
 
 @contextmanager
 def hidden_modules(*names: str) -> Iterator[None]:
-    """Make importing `names` raise ImportError inside the context, so that optional imports of a library cost nothing.
+    """Make importing `names` raise ImportError inside the context: optional imports cost nothing.
 
     Modules that are already loaded are not hidden. After the context they can be imported as usual. Use it at start-up,
     before other threads import.
@@ -78,7 +78,7 @@ def temp_dir() -> str:
 
 
 def mirror_directory() -> str:
-    """Return the directory of the mirrors of other machines: $TUIMON_MIRROR, or tuimon/mirror in the user's cache."""
+    """Return the directory of mirrors: $TUIMON_MIRROR, or tuimon/mirror in the cache."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
     cache = cache if os.path.isabs(cache) else os.path.expanduser("~/.cache")  # noqa: PTH111, PTH117  start-up time
     return os.path.abspath(os.environ.get("TUIMON_MIRROR") or f"{cache}/tuimon/mirror")

@@ -67,9 +67,9 @@ _HOOK = re.compile(
 _LISTED = re.compile(
     r"\\?[\"']?(?:\s{0,3},\s{0,3}|[^\S\n]{0,3}\n[ \t]{1,12})\\?[\"']?(?:value|val|default)\\?[\"']?\s{0,3}[:=]\s{0,3}"
 )
-"""Text between a secret name and its value where both are listed: {"name": "HF_TOKEN", "value": …}, also in YAML."""
+"""Text between a listed secret name and its value: {"name": "HF_TOKEN", "value": …}, also in YAML."""
 _ASSIGN = re.compile(
-    r"\\?[\"']?\]?\s{0,3}(?:=>|:=|=|:|是|为|は)\s{0,3}|\\?[\"']\s{0,3},\s{0,3}(?=\\?[\"'])|(?P<blank>\s+)"
+    r"\\?[\"']?\]?\s{0,3}(?:=>|:=|=|[:：是为は])\s{0,3}|\\?[\"']\s{0,3},\s{0,3}(?=\\?[\"'])|(?P<blank>\s+)"
 )
 _PLAIN_BLANK = re.compile(r"\s{1,3}[\w(<-]|[,.)/]")
 """Text that follows a name in prose, where nothing is assigned to it."""
@@ -80,12 +80,13 @@ _HEADER = re.compile(r"[^\n\"']+")
 _PASSWORD = re.compile(
     r"\s{1,3}(?:(?:is|was|to|ist|lautet)\s{1,3})?[\"']?(?P<value>(?=\S*[0-9])(?=\S*[A-Za-z])[^\s/\\<>|{}()$\"']{6,})"
 )
-"""Text with digits and letters after the word password, as in "password hunter2" and "password is hunter2"."""
+"""Text with digits and letters after the word password: "password is hunter2"."""
 _KEY = re.compile(r"\\?[\"']\w+\\?[\"']\s{0,3}:")
 _PART = re.compile(
     r"[{\[(}\])]|(?:\\?(?P<quote>[\"'])(?P<text>[^\"'\n]*?)\\?(?P=quote)|(?P<word>[^\s\"'{}\[\](),:=]+))(?P<key>\s{0,3}[:=])?"
 )
-_WORD = re.compile(r"[\w.-]+")
+_WORD = re.compile(r"(?:[^\W是为は]+|[.-]+)+")
+"""A word that may be a name; it ends before a copula of Chinese or Japanese, as in "密码是hunter2"."""
 _STEM = re.compile("|".join((*STEMS, *FOREIGN)), re.IGNORECASE)
 _IN_QUERIES = ("sig", "signature")
 _MAX_QUOTED = 1000
@@ -123,7 +124,7 @@ def redacted(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def redacted_text(text: str, random: bool = True) -> str:
-    """Replace by HIDDEN what has the form or the place of a secret, and what is assigned to a secret name.
+    """Replace secrets by HIDDEN: by their form, their place, and the name that they are assigned to.
 
     random: also hide long random strings of no known issuer; False for text with paths and names of runs.
     """

@@ -29,8 +29,7 @@ ENTRY_POINTS = {
     DETECTORS: ("tuimon.detectors", "Detector"),
     EXPORTS: ("tuimon.exports", "Export"),
 }
-"""Package -> (group of entry points, name of the class in the package that a plug-in is an instance of). An entry point
-is one plug-in or a tuple of them."""
+"""Package -> (group of entry points, class of its plug-ins). An entry point is one plug-in or a tuple of them."""
 _MARK = b"[tuimon."
 """The groups of entry points in entry_points.txt begin with this."""
 
@@ -54,9 +53,9 @@ class Installed(NamedTuple):
 
 _installed: dict[tuple[str, str, str], Installed] = {}
 _left_out: dict[tuple[str, str, str], None] = {}
-"""Keys in `_installed` of those that are left out, in the order in which that was noticed."""
+"""Keys in `_installed` of those that are left out, in the order of failure."""
 _entry_points: dict[tuple[str, object], tuple[str, str, str]] = {}
-"""Key in `_installed` by (package of tuimon that the plug-in adds to, id of the plug-in)."""
+"""(package of tuimon, id of its plug-in) -> key in `_installed`."""
 
 
 @cache
@@ -78,8 +77,8 @@ def _modules(paths: Iterable[str], family: str = "") -> Iterator[str]:
 
 @cache
 def discover(package: str, attribute: str) -> tuple[Any, ...]:
-    """Import the plug-in modules of `package` in the order of their names and return the plug-ins that they define,
-    then those of installed packages.
+    """Import the plug-in modules of `package` and return their plug-ins. Modules come in the order of their names, then
+    plug-ins of installed packages.
 
     A plug-in is the object named `attribute`, or an element of the tuple named `attribute` + "S"."""
     plugins: list[Any] = []
@@ -94,12 +93,12 @@ def discover(package: str, attribute: str) -> tuple[Any, ...]:
 
 
 def problems() -> tuple[Installed, ...]:
-    """Return the plug-ins of installed packages that were left out so far, in the order in which they failed."""
+    """Return the plug-ins of installed packages that failed so far, the first failure first."""
     return tuple(_installed[key] for key in _left_out)
 
 
 def is_installed(package: str, plugin: Any) -> bool:
-    """Return whether a plug-in that adds to `package` is one of an installed package rather than one of tuimon's."""
+    """Return whether a plug-in of `package` comes from an installed package."""
     return (package, _id(plugin)) in _entry_points
 
 
@@ -110,8 +109,8 @@ def has_failed(package: str, plugin: Any) -> bool:
 
 
 def note_failure(package: str, plugin: Any, error: Exception) -> str:
-    """Record that a plug-in of an installed package has raised, so that it is named and not used again, and return a
-    sentence. Raise `error` for a plug-in of tuimon: it is a fault of the program."""
+    """Record that a plug-in of an installed package has raised, and return a sentence. The plug-in is not used again.
+    Raise `error` for a plug-in of tuimon: it is a fault of the program."""
     key = _entry_points.get((package, _id(plugin)))
     if key is None:
         raise error

@@ -1,4 +1,4 @@
-"""The user's notes about runs: a name of one's own, a line of text, tags, and notes at steps for each run.
+"""The user's notes about runs: name, line of text, tags, and notes at steps.
 
 `$XDG_STATE_HOME/tuimon/notes.json` holds them by the path of the run, as saved views hold their choices of runs;
 nothing is written next to the logs. An invalid entry, written by another version or edited by hand, is ignored.
@@ -57,7 +57,7 @@ class RunNote(Struct, frozen=True, omit_defaults=True):
 
     @property
     def lines(self) -> list[str]:
-        """The note about the run and those at steps, each on a line, cleaned: "note: too high", "note 1: step 5: x"."""
+        """The notes, each on a line, cleaned: "note: too high", "note 1: step 5: x"."""
         about = [f"note: {self.line}"] if self.line else []
         return [*about, *(f"note {sign}: step {step}: {text}" for sign, step, text in self.signed_steps)]
 
@@ -67,7 +67,7 @@ class RunNote(Struct, frozen=True, omit_defaults=True):
         return " ".join(filter(None, (self.text, *(f"#{tag}" for tag in self.tags))))
 
     def with_words(self, words: str) -> RunNote:
-        """Return the note with the text and the #tags of `words` in place of its own."""
+        """Return the note with the text and the #tags of `words`."""
         tags = re.findall(r"(?<!\S)#(\S+)", words)
         return self.with_changes(text=re.sub(r"(?<!\S)#\S+", "", words), tags=tags)
 

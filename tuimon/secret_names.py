@@ -21,7 +21,7 @@ STEMS = word_set(
     "secret pwd token key auth cred cookie webhook signature sig pass _pw pat jwt kennwort geheim senha clave "
     "wachtwoord parola heslo salasana adgangskode"
 )
-"""Parts of words, in lower case, one of which is in every secret name that is assigned a value in text."""
+"""Parts of words, in lower case. One is in each secret name that text assigns to."""
 
 
 class Name(Enum):
@@ -42,7 +42,7 @@ _ALWAYS = word_set(
     "passwort kennwort geheimnis contrasena senha clave passe wachtwoord parola heslo salasana adgangskode"
 )
 FOREIGN = ("密码", "密钥", "口令", "秘钥", "パスワード", "비밀번호", "пароль", "contraseña", "hasło", "şifre")
-"""Words for a password or a secret key in other scripts, each of which makes a name secret."""
+"""Words for a password or a secret key in other languages and scripts."""
 _TAILS = word_set("id value string str text base b json data env pem raw hex plain plaintext list")
 """Words after "key" and "token" that do not change their meaning, as in aws_access_key_id."""
 _DESCRIBING = word_set(
@@ -81,7 +81,7 @@ _ACCOUNTS = word_set(
     "sudo ssh vault kafka registry docker broker mqtt imap account sql database jupyter basic es elastic neo "
     "clickhouse rpc github gh gitlab azure devops git ado bitbucket personal jira my"
 )
-"""Words before "pass", "pw" and "pat" that make them a password or a personal access token."""
+"""Words that make "pass", "pw" and "pat" after them a secret name."""
 _JOINED = re.compile(r"\w+(?:password|passwd|passphrase|passwort|secret|secretkey|apikeys?|accesskey|privatekey|pwd)")
 _JOINED_TOKEN = re.compile(r"(\w+?)(?:token|key)s?")
 _JOINED_PASS = re.compile(r"(\w+?)(?:pass|pw|pat)")

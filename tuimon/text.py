@@ -1,4 +1,4 @@
-"""Make foreign text (names, log lines, config, messages) safe for a terminal, and fit text into cells.
+"""Make foreign text (names, lines, settings) safe for a terminal, and fit it into cells.
 
 Cleaned text cannot move the cursor, set a title, write to the clipboard, or hide or reorder text. C0 and C1 control
 bytes, DEL, line and paragraph separators become visible symbols or escapes; bidirectional controls, zero-width
@@ -75,7 +75,7 @@ def _with_few_marks(match: re.Match[str]) -> str:
 
 
 def cell_width(text: str) -> int:
-    """Return the number of terminal cells of cleaned text: 2 per wide character, 0 per combining mark."""
+    """Return the cells of cleaned text: 2 per wide character, 0 per combining mark."""
     return len(text) if text.isascii() else _width(text)
 
 
@@ -106,7 +106,7 @@ def shown_path(path: str) -> str:
 
 
 def home_relative(path: str | os.PathLike[str]) -> str:
-    """Return the absolute form of a path as it is displayed, with "~" in place of the home directory."""
+    """Return a path as it is displayed: absolute, "~" for the home directory."""
     absolute, home = os.path.abspath(path), os.path.expanduser("~")  # noqa: PTH111  start-up time
     inside = home != "/" and absolute.startswith(home.rstrip("/") + "/")
     return clean(f"~{absolute[len(home.rstrip('/')) :]}" if inside else absolute)
@@ -121,7 +121,7 @@ def local_time(when: float, layout: str = "%H:%M:%S") -> str:
 
 
 def first_names(names: Sequence[str], most: int) -> str:
-    """Return the first `most` names and the number of the others: "a, b and 3 more"."""
+    """Return the first `most` names and the number of others: "a, b and 3 more"."""
     more = len(names) - most
     return f"{', '.join(names[:most])}{f' and {more} more' if more > 0 else ''}"
 
@@ -148,7 +148,7 @@ def fit(text: str, width: int, keep: str = "start") -> str:
 
 
 def fit_apart(texts: Sequence[str], width: int) -> list[str]:
-    """Cut the middle of each text as `fit` does, but elsewhere where different texts would become equal."""
+    """Cut the middle of each text as `fit` does, but keep different texts different."""
     cut = [fit(text, width, "ends") for text in texts]
     alike: dict[str, set[str]] = {}
     for text, shown in zip(texts, cut, strict=True):

@@ -1,4 +1,4 @@
-"""Answers to questions about runs, as short texts: the same numbers and sentences as those of the commands.
+"""Answers to questions about runs, as short texts. Numbers and sentences are those of the commands.
 
 Each is at most LONGEST characters. Text that a log or a model has written stands between <data> and </data>.
 """
@@ -28,7 +28,7 @@ _MOST_SAMPLES = 8
 
 
 class Answers:
-    """Answers about the runs of a monitor, as they are at the time of the question.
+    """Answers about the runs of a monitor, at the time of the question.
 
     Each public method is a tool; its signature and docstring are what an agent reads about it.
     """
@@ -79,7 +79,7 @@ class Answers:
         return _cut(around.as_text(chosen, part, step, (*snapshot.alerts, *snapshot.resolved), _WIDTH))
 
     def compare(self, runs: list[str] | None = None, metrics: list[str] | None = None) -> str:
-        """Which run, or group of seeds, is better by more than noise, and which settings differ. Without runs: all."""
+        """Which run, or group of seeds, is better beyond noise, and which settings differ. Without runs: all."""
         from tuimon.panels.lists.comparison import compare as compared
 
         snapshot = self._snapshot()

@@ -18,7 +18,7 @@ from tuimon.sources.watch import Watcher
 
 
 class Follower(Iterator[Snapshot], AsyncIterator[Snapshot]):
-    """An iterator and asynchronous iterator of snapshots: one at once, then one after each change, without end.
+    """An endless (asynchronous) iterator of snapshots: one at once, then one after each change.
 
     A slow consumer receives the newest snapshot and skips those in between. `close` may be called from any thread; it
     ends the iteration. `with`, `async with`, and the end of the last reference close, too.
@@ -87,7 +87,7 @@ class Follower(Iterator[Snapshot], AsyncIterator[Snapshot]):
         return self._deliver(snapshot)
 
     def close(self) -> None:
-        """End the iteration, also one that waits in another thread, and release all files and threads.
+        """End the iteration, also in another thread, and release all files and threads.
 
         Does not wait for another thread, so that a signal handler may call it; a reader at work releases them itself.
         """

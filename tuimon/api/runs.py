@@ -138,7 +138,7 @@ class Run(Mapping[str, Metric]):
         return self._run.checkpoints
 
     def samples(self, step: int | None = None) -> Iterator[Sample]:
-        """Yield the texts that the model has generated, of one step or of all, read from the files as needed.
+        """Yield the generated texts of one step or of all. They are read from the files as needed.
 
         Secrets in texts are hidden. A file that cannot be read causes a UserWarning at the end.
         """
@@ -167,7 +167,7 @@ class Run(Mapping[str, Metric]):
         return replace(ranks, rows=rows, root_cause=cause, verdict=_shown(ranks.verdict), short=_shown(ranks.short))
 
     def table(self, metrics: Iterable[str] | None = None) -> Table:
-        """Return the points of some metrics, or of all, as an Arrow table: metric, step, value, wall_time.
+        """Return points as an Arrow table: metric, step, value, wall_time. Of all metrics, or of the named ones.
 
         Raises KeyError if the run has no such metric.
         """
@@ -182,7 +182,7 @@ class Run(Mapping[str, Metric]):
 
 
 class Snapshot(Sequence[Run]):
-    """The runs at one moment: a sequence, whose items can also be looked up by name. Immutable."""
+    """The runs at one moment: a sequence, with items also by name. Immutable."""
 
     def __init__(self, snapshot: StoredSnapshot, checker: Checker | None = None) -> None:
         """checker: the detectors that are run when alerts are first asked for; None if they have been run already."""
@@ -238,7 +238,7 @@ class Snapshot(Sequence[Run]):
         return tuple(notice.message for notice in self._snapshot.notices)
 
     def table(self, metrics: Iterable[str] | None = None) -> Table:
-        """Return the points of some metrics, or of all, of all runs: run, metric, step, value, wall_time.
+        """Return points of all runs: run, metric, step, value, wall_time. Of all metrics, or of the named ones.
 
         A metric that a run does not have has no rows of this run. Raises KeyError if no run has a metric.
         """

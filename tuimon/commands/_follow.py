@@ -102,7 +102,7 @@ class _Watch:
                 _print(line)
 
     def news(self, snapshot: Snapshot, now: float) -> Iterator[News]:
-        """Yield the runs that have finished, and the summary of the day once its time has come."""
+        """Yield the runs that have finished, and the summary when it is due."""
         for run in snapshot.runs:
             if run.id not in self._finished and (news := _finished(run, snapshot, now)) is not None:
                 self._finished[run.id] = news
@@ -111,7 +111,7 @@ class _Watch:
             yield _summary(snapshot, now)
 
     def print_notices(self, monitor: Any) -> None:
-        """Print what could not be read, and what else a notice of the dashboard would say, once."""
+        """Print once what could not be read and other notices of the dashboard."""
         for notice in monitor.snapshot().notices:
             if notice.level != "info" and notice.message not in self._printed:
                 self._printed.add(notice.message)
@@ -223,7 +223,7 @@ def _problem_of(address: str) -> str:
 
 
 def unit_text(words: Sequence[str]) -> str:
-    """Return a unit of systemd that runs `tuimon` with these words of a command line from the current directory.
+    """Return a unit of systemd that runs `tuimon` with these arguments in the current directory.
 
     Raises UsageError if one of them cannot stand in a unit.
     """

@@ -1,4 +1,4 @@
-"""Options of a command as a table of text, a row for each, from which its parser is made.
+"""Parsers made from tables of text with a row for each option.
 
     PATH*  a log                    any number of arguments; PATH+: at least one
     --past  include resolved alerts    a switch
@@ -39,7 +39,7 @@ STRICT = "--strict  exit with 5 if a log is damaged or cannot be read\n"
 
 
 class PrintSchema(argparse.Action):
-    """Prints the schema of the command whose parser it belongs to, also where an argument is missing."""
+    """Print the schema of the command of this parser, also where an argument is missing."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from tuimon.exports.schemas import schema_text
@@ -70,7 +70,7 @@ def whole(low: int, high: int) -> Any:
 
 
 def between(low: float, below: float = math.inf) -> Any:
-    """Return the type of an option that takes a finite number of at least `low` that is less than `below`."""
+    """Return the type of an option for finite numbers from `low` to less than `below`."""
 
     def number(text: str) -> float:
         try:

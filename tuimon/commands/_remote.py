@@ -36,7 +36,7 @@ _paths: list[RemotePath] = []
 
 
 def host_options(target: Target) -> tuple[str, int]:
-    """Return (via, most bytes) of the first entry of [hosts] in config.toml that fits the host. Raise UsageError."""
+    """Return (via, most bytes) of the first entry of [hosts] that fits the host. Raise UsageError."""
     from fnmatch import fnmatchcase
 
     from tuimon.monitor.settings import load as load_settings
@@ -70,7 +70,7 @@ def targets_of(word: str) -> tuple[Target, ...]:
 def remote_paths(
     jobs: Sequence[Sequence[Target]], options: argparse.Namespace | None, live: bool, required: bool = True
 ) -> list[RemotePath]:
-    """Return the paths of the mirrors of the targets, one for each job: the targets of one job are one run.
+    """Return the paths of the mirrors of the targets. Targets of one job are one path.
 
     live: they are kept up to date until the program ends, and need not be there yet. Otherwise everything is copied
     first. A target that cannot be reached is named on stderr, and the others are returned. Raise NothingFound or
@@ -148,7 +148,7 @@ def job_logs(target: Target) -> tuple[list[str], list[Target]]:
 
 
 def attach(monitor: ReaderProcess) -> None:
-    """Let the reader of a monitor know what changes in the mirrors, and the dashboard log in again."""
+    """Report changes of the mirrors to the reader of a monitor; let the dashboard log in again."""
     for keeper in _keepers:
         keeper.on_hint = monitor.hint
     monitor.log_in = _log_in
@@ -163,7 +163,7 @@ def retry_links() -> bool:
 
 
 def want_texts(step: int | None = None) -> None:
-    """Copy the generated texts of the last steps of all targets, and of the last step at or before `step`."""
+    """Copy the generated texts of all targets: of the last steps, and of `step` or before."""
     for keeper in _keepers:
         keeper.want_texts(step)
 

@@ -180,7 +180,7 @@ def _expanded(path: str) -> list[str]:
 
 
 def terminal_width() -> int | None:
-    """Return the columns of the terminal that stdout is, at least 40, or None if stdout is not a terminal."""
+    """Return the columns of the terminal, at least 40; None if stdout is not a terminal."""
     return max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else None
 
 

@@ -35,7 +35,7 @@ class ProgressBar:
     """A progress bar that redraws itself in place; draws nothing if stderr is not a terminal."""
 
     def __init__(self, label: str, at_once: bool = False) -> None:
-        """at_once: draw the bar at the first update, for a task whose updates are seconds apart."""
+        """at_once: draw the bar at the first update, for tasks with slow updates."""
         self.label = label
         self._begun = time.monotonic()
         self._next = self._begun + (0 if at_once else _AFTER)
@@ -84,7 +84,7 @@ class ProgressBar:
 
 
 def interruptible(sentence: str) -> Callable[[Callable[Arguments, int]], Callable[Arguments, int]]:
-    """Make a function that ends on ctrl+c raise Interrupted with a sentence, so that the command exits with 130."""
+    """Let ctrl+c in a function raise Interrupted with a sentence: the command exits with 130."""
 
     def decorate(run: Callable[Arguments, int]) -> Callable[Arguments, int]:
         @wraps(run)

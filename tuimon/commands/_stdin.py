@@ -1,4 +1,4 @@
-"""Spool standard input ("-") to a private temporary file that is read and followed like any log, and then removed.
+"""Spool standard input ("-") to a private temporary file. It is followed like any log, and then removed.
 
 The dashboard needs standard input for key presses, so the pipe is moved to another descriptor and the terminal takes
 its place. When the dashboard is closed before the pipe has ended, another process must go on reading the pipe:
@@ -25,7 +25,7 @@ from tuimon.text import clean
 _CHUNK = 1 << 16
 _HINT = "Set TMPDIR to a directory with more space."
 _LARGEST_DOCUMENT = 1 << 28
-"""Maximum bytes of an input that is parsed to find out whether it is one JSON document."""
+"""Maximum bytes of an input that is parsed in search of one JSON document."""
 
 
 class StdinSpool:
@@ -44,7 +44,7 @@ class StdinSpool:
         Path(self.path).touch()  # it must exist before the first byte comes
 
     def read_all(self) -> str:
-        """Copy the whole input and return the path of the file, which ends with .json if it is a JSON document.
+        """Copy the whole input and return the path of the file: *.json for a JSON document.
 
         Raises TuimonError if nothing can be stored; if a part is missing, a message says so.
         """
@@ -82,7 +82,7 @@ class StdinSpool:
         return True
 
     def drain_in_background(self) -> None:
-        """Start a process that reads and discards the rest of the pipe, unless the pipe has ended."""
+        """Start a process that discards the rest of the pipe, if there is one."""
         if self._ended.is_set():
             return
         subprocess.Popen(["cat"], stdin=self._source, stdout=subprocess.DEVNULL, start_new_session=True)

@@ -1,4 +1,4 @@
-"""`tuimon check PATH…`: print the active alerts and exit with 4 if there are any, for batch jobs, CI and cron."""
+"""`tuimon check PATH…`: print the active alerts and exit with 4 if there are any."""
 
 from __future__ import annotations
 

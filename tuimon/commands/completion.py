@@ -28,7 +28,7 @@ _shtab_tuimon() {
     "fish": "complete -c tuimon -n _shtab_tuimon_using -ka '(__fish_complete_path (commandline -ct))'\n",
     "tcsh": "",
 }
-"""Lines for each shell, as shtab has no positional argument that is either a path or a command."""
+"""Lines for each shell that complete a path or a command. shtab has no such argument."""
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -43,7 +43,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def whole_parser() -> argparse.ArgumentParser:
-    """Return one parser with every command and, as they apply without a command, the options of `watch`."""
+    """Return one parser with every command and the options of `watch`, which apply without one."""
     parser = argparse.ArgumentParser("tuimon")
     commands()["watch"].describe(parser)
     parser._remove_action(next(action for action in parser._actions if not action.option_strings))

@@ -1,4 +1,4 @@
-"""`tuimon demo`: start a made-up training run in a child process and open the dashboard on it."""
+"""`tuimon demo`: start a made-up training in a child process and watch it."""
 
 from __future__ import annotations
 

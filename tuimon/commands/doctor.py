@@ -1,4 +1,4 @@
-"""`tuimon doctor PATH`: print what was found, read and skipped, and what the file system and the terminal support."""
+"""`tuimon doctor PATH`: print what was found, read and skipped, and what the machine supports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tuimon mcp PATH…`: answer an agent over the Model Context Protocol on standard input and output."""
+"""`tuimon mcp PATH…`: answer an agent over the Model Context Protocol (stdin, stdout)."""
 
 from __future__ import annotations
 

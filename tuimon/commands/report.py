@@ -1,4 +1,4 @@
-"""`tuimon report PATH… -o report.html`: write runs to one HTML file that needs neither network nor scripts."""
+"""`tuimon report PATH… -o FILE`: write runs to one HTML file without network or scripts."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class _Choice:
         return self._test is None or self._test(sample)
 
     def label(self, sample: Sample) -> str:
-        """Return the label of the group of a sample that was yielded, as the texts view shows it."""
+        """Return the label of the group of a yielded sample, as in the texts view."""
         from tuimon.samples.export import group_of
 
         return self._labels_of(sample).label(group_of(sample))

@@ -1,4 +1,4 @@
-"""`tuimon serve PATH…`: a live page of runs for a browser, at an address with a random token."""
+"""`tuimon serve PATH…`: a live page of runs, at an address with a random token."""
 
 from __future__ import annotations
 

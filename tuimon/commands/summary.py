@@ -41,7 +41,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def print_summary(paths: Sequence[str], as_json: bool, strict: bool = False, full: bool = False) -> int:
-    """Print the summary of all runs below the paths to stdout and return the exit code."""
+    """Print the summary of all runs below the paths and return the exit code."""
     from tuimon.analysis.progress_inputs import not_understood
     from tuimon.exports.documents import dumps
     from tuimon.exports.summary import summary_of

@@ -1,4 +1,4 @@
-"""The metrics of a step, by formulas: a run of GRPO as ROLL's agentic pipeline names it."""
+"""The metrics of a step by formulas, named as in ROLL's agentic pipeline (GRPO)."""
 
 from __future__ import annotations
 

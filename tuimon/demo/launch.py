@@ -43,7 +43,7 @@ class Training:
         return self.process.wait(timeout)
 
     def errors(self) -> str:
-        """Return the standard error of the process, to be shown if its exit code is not 0."""
+        """Return the standard error of the process, for an exit code other than 0."""
         if not self._errors.closed:
             file = self._errors.fileno()  # pread: the process writes at the position that a seek would move
             self._said = os.pread(file, os.fstat(file).st_size, 0).decode("utf-8", "replace")

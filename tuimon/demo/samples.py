@@ -1,4 +1,4 @@
-"""Responses to prompts such as "Sort 9 0 2 3", written by a model that gets better, and the reward of each."""
+"""Responses of a model that gets better, with rewards, to "Sort 9 0 2 3"."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ STEPS, PACE = 400, 0.4
 
 
 class Stop:
-    """Whether the process has been asked to end, by a signal or by the death of the process that wants it."""
+    """Whether the process has to end: it got a signal, or its parent has died."""
 
     def __init__(self, parent: int | None = None) -> None:
         self.reason = ""

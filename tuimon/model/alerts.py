@@ -21,7 +21,7 @@ class AlertKey(NamedTuple):
 
 
 def incident_id(path: str, key: AlertKey) -> str:
-    """Return the name of an incident that is the same in every process, such as "i5f0c3a9e2". path: of the run."""
+    """Return the lasting id of an incident, equal in every process: "i5f0c3a9e2". path: of the run."""
     import hashlib  # 3 ms, of which a start needs none
 
     text = json.dumps([path, *key[1:]])
@@ -54,7 +54,7 @@ class Alert(Struct, frozen=True):
     step: int | None
     """Step at which the incident began."""
     message: str = ""
-    """One sentence, made from the fields below: "kl has risen from 0.06 to 0.58 (9.4 times) since step 36"."""
+    """One sentence, made from the fields below. Example: "kl has risen from 0.06 to 0.58 (9.4 times) since step 36"."""
     hint: str = ""
     """Advice: what the user should check."""
     until: int | None = None

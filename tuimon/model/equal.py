@@ -22,7 +22,7 @@ from tuimon import lazy_re as re
 from tuimon.model.points import Floats, Indices, Steps
 
 _FLOAT32, _THREE_DIGITS = 1e-6, 5e-3
-"""Relative tolerances: a few times the rounding error of a float32, and of three significant digits."""
+"""Relative tolerances: a few rounding errors of a float32, and of three significant digits."""
 _PRINTED_ZERO = 5.01e-4
 """Values below this are printed as 0.000."""
 _COARSEST, _FINEST = 2, 12
@@ -123,7 +123,7 @@ def decimals(values: Floats) -> int:
 
 @lru_cache(maxsize=4096)
 def is_predictable(metric: str) -> bool:
-    """Return whether a metric is a schedule, a counter or a clock, so that equal values say nothing."""
+    """Return whether a metric is a schedule, counter or clock. Equal values say nothing then."""
     return _PREDICTABLE.search(metric) is not None
 
 

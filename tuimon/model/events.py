@@ -1,4 +1,4 @@
-"""Events that the reader sends to a store, in the same process or at the other end of a pipe."""
+"""Events that the reader sends to a store, directly or through a pipe."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class StreamFound(Struct, frozen=True):
     stream: int
     run: int
     source: str
-    """Name of the source in exports: path below PATH, of the file or, for an event file, of its directory."""
+    """Name of the source in exports: path of the file below PATH. Of an event file, path of its directory."""
     path: str
     """Absolute path of the file."""
     format: str
@@ -53,7 +53,7 @@ class StreamFound(Struct, frozen=True):
     rank: int
     """Preference among sources of one run that hold the same metric: the highest is drawn."""
     prefix: str
-    """"" or "<sub-run>/", prepended to metric names if sub-directories of one run hold the same names."""
+    """"" or "<sub-run>/", the beginning of metric names that several sub-directories of a run have."""
     order: int
     """Sort key of the streams of one source: the order in which they began."""
     of_machine: bool = False
@@ -107,7 +107,7 @@ class SegmentStarted(Struct, frozen=True):
 
 
 class AttemptStarted(Struct, frozen=True):
-    """A later attempt of the training was found in the points of a stream: its steps went back."""
+    """A later attempt was found in the points of a stream: steps went back."""
 
     stream: int
     step: int
@@ -138,8 +138,8 @@ class StreamStatus(Struct, frozen=True):
 
     stream: int
     state: str
-    """waiting (empty so far) | reading | current (read to its end) | writing (a half-written document) |
-    gone (deleted) | superseded (another file repeats it) | unreadable | unsupported."""
+    """State of the file. One of: waiting (empty so far), reading, current (read to its end), writing (a half-written
+    document), gone (deleted), superseded (another file repeats it), unreadable, unsupported."""
     message: str
     """Reason, for the user; may be ""."""
     size: int
@@ -151,11 +151,11 @@ class StreamStatus(Struct, frozen=True):
     damaged: int
     """Damaged parts so far; consecutive records that could not be read are one part."""
     writer: str = "unknown"
-    """open (a process of this machine holds the file open for writing) | closed (none does) | unknown."""
+    """open (for writing, by a process of this machine), closed (by all) or unknown."""
     process: str = ""
     """Name and id of the process that holds the file open: "python (pid 4711)"."""
     copied: bool = False
-    """Whether the whole file was written at once, as by a copy or a checkout: its time says nothing about the run."""
+    """Whether the whole file was written at once. After a copy its time says nothing about the run."""
     grown: float = math.nan
     """Time at which the reader last saw the file grow, seconds since the epoch; NaN if it has only seen it whole."""
     damaged_bytes: int = 0
@@ -166,13 +166,13 @@ class StreamStatus(Struct, frozen=True):
     unread: str = ""
     """Examples of numbers that gave no point in at least half of the first lines of metrics; "" for none."""
     cut_short: bool = False
-    """Whether the last of the damaged parts is a record whose end is missing, and nobody writes the file any more."""
+    """Whether the end of the last record is missing, and nobody writes the file any more."""
     reopened: bool = False
-    """Whether the file was seen to grow after no process held it open: its writer may open it for each line."""
+    """Whether the file grew while no process held it open. Its writer may open it for each line."""
 
     @property
     def changed(self) -> float:
-        """Time of the last change, seconds since the epoch: when it was seen to grow, else that of the file."""
+        """Time of the last change (s since epoch): seen growth, else that of the file."""
         return self.grown if math.isfinite(self.grown) else self.modified
 
 
@@ -204,7 +204,7 @@ class Notice(Struct, frozen=True):
     about: str = ""
     """Subject of the notice, which replaces earlier ones with the same subject; "" replaces none."""
     mark: str = ""
-    """A few words that stay on the dashboard until another notice with the same subject: "webhook down"."""
+    """A few words that stay until another notice with the same subject: "webhook down"."""
 
 
 class MachineSeen(Struct, frozen=True):

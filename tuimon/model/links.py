@@ -10,7 +10,7 @@ from msgspec import Struct
 LIVE = ("live", "copying")
 """States in which what is shown is up to date, or soon will be."""
 _ORDER = ("copying", "live", "shared", "missing", "login", "lost", "connecting", "failed", "offline")
-"""States of the hosts of a job: the first one that occurs is that of the job."""
+"""States of hosts. The first one that occurs among its hosts is that of the job."""
 
 
 class Link(Struct, eq=False):
@@ -21,8 +21,9 @@ class Link(Struct, eq=False):
     host: str = ""
     """Name of the host: "gpu01"."""
     state: str = "connecting"
-    """connecting | copying | live | lost | login (needs the user) | offline (as asked for) | shared (another tuimon
-    fills the mirror) | missing (nothing at the path) | failed (`detail` says why: no python, local disk full)."""
+    """State of the link. One of: connecting, copying, live, lost, login (needs the user), offline (as asked for),
+    shared (another tuimon fills the mirror), missing (nothing at the path), failed (`detail` says why: local disk
+    full)."""
     detail: str = ""
     """Cleaned text."""
     heard: float = math.nan
@@ -48,7 +49,7 @@ class Link(Struct, eq=False):
         return self.state in LIVE
 
     def last_heard(self, now: float) -> float:
-        """Return the time until which it is known what the host does: `now` while the link is up.
+        """Return the time when the host was last heard: `now` while the link is up.
 
         Of a job, the time at which the first of the hosts was lost; one that was never heard is left out.
         """
@@ -57,7 +58,7 @@ class Link(Struct, eq=False):
         return now if self.up or math.isnan(self.heard) else min(self.heard, now)
 
     def combine(self) -> None:
-        """Set the state to that of the members: as long as one is up, so is the job. `detail` names the others."""
+        """Set the state to that of the members. While one is up, so is the job. `detail` names the others."""
         by_state: dict[str, list[Link]] = {}
         for member in self.members:
             by_state.setdefault(member.state, []).append(member)
@@ -86,7 +87,7 @@ class RemotePath(str):
     members: tuple[RemotePath, ...]
     """The mirrors of the hosts of a job, which lie below this path; () for that of a single host."""
     _base: str
-    """Replacement for the path in the names of runs and files below it: `shown` without a pattern at its end."""
+    """Replacement for the path in names of runs and files: `shown` without a pattern."""
 
     def __new__(
         cls,

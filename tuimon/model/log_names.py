@@ -28,7 +28,7 @@ class LogName(Struct, frozen=True):
     live: str
     """Path of the log that is written now; the path itself if it is neither rotated nor compressed."""
     age: tuple[int, str]
-    """Key that sorts the files of one log from the oldest to the newest, unless their numbers grow."""
+    """Key that sorts the files of one log, oldest first, unless their numbers grow."""
     compressed: bool
     """Whether the name says that the file is compressed by gzip."""
 

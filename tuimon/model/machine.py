@@ -1,4 +1,4 @@
-"""Status of the machine that the logs lie on, as plain data that is sent through the pipe."""
+"""Status of the machine with the logs, as plain data for the pipe."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 LEAST_PART = 0.05
 LEAST_GIB = 20.0
-"""A disk with less free space is nearly full: a checkpoint of a small model takes as much."""
+"""Free space (GiB) below which a disk is nearly full. A checkpoint of a small model takes as much."""
 
 
 class GpuProcess(Struct, frozen=True):

@@ -42,7 +42,7 @@ class Points(Struct, frozen=True, eq=False):
 
 
 class SegmentStart(Struct, frozen=True):
-    """The writer started again here (a restart, a resume): a new segment of every series begins."""
+    """The writer started again here: a new segment of every series begins."""
 
     step: int | None
     """First step of the segment, or None if the log does not say."""
@@ -51,7 +51,7 @@ class SegmentStart(Struct, frozen=True):
 
 
 class Replaced(Struct, frozen=True):
-    """All points of this stream so far are void: the document was rewritten with other content."""
+    """All points of this stream so far are void: the document was rewritten."""
 
 
 class Topic(StrEnum):
@@ -82,13 +82,13 @@ class Topic(StrEnum):
     TEXT = "text"
     """Keys "tag" and "text"."""
     CONSOLE = "console"
-    """Keys "lines" (list of str), and "times" (seconds since the epoch or None for each line) where known."""
+    """Keys "lines" (list of str), and where known "times" (s since epoch, or None)."""
     RESUMED = "resumed"
     """No keys; the step of the fact is that of the checkpoint from which training goes on."""
     CHECKPOINT = "checkpoint"
     """No keys; a checkpoint of the step of the fact was saved."""
     WRITER = "writer"
-    """Keys "name" and "version" of the program that wrote the log, and what else it says about itself."""
+    """Keys "name", "version" and others that the writer of the log says about itself."""
     INPUT = "input"
     """{"ended": True} once the pipe that the stream comes from has ended."""
 
@@ -186,7 +186,7 @@ class PointsBuilder(Struct):
         values: npt.NDArray[np.float64],
         wall_times: npt.NDArray[np.float64],
     ) -> None:
-        """Add rows that each have a value of every metric in `names`: `values` has shape (rows, names)."""
+        """Add rows with a value of every metric: `values` has shape (rows, names)."""
         self._close()
         count, width = values.shape
         metric = np.array([self.metric_id(name) for name in names], np.uint32)

@@ -1,4 +1,4 @@
-"""The ranks of one distributed job as the reader reports them: the verdict, and what is known of each rank."""
+"""The ranks of one distributed job: the verdict, and the facts about each rank."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Straggler(Struct, frozen=True):
     hours_lost: float
     """GPU hours that all ranks waited for this one since it became slow."""
     after: int | None = None
-    """Newest step known before `since` if those between them were not read: the slowness began after it."""
+    """Newest step known before `since`, if steps between them were not read. The slowness began after it."""
 
     @property
     def sentence(self) -> str:
@@ -88,7 +88,7 @@ class RankRow(Struct, frozen=True):
     """0 for a rank about which nothing is unusual; rows are sorted by it."""
     step: int | None = None
     own: float | None = None
-    """Seconds that the rank computed in a step, without waiting for others (median of its newest steps)."""
+    """Seconds that the rank computed in a step, without waiting (median of the newest steps)."""
     wait: float | None = None
     """Seconds that the rank waited for others in its newest step."""
     memory: float | None = None
@@ -96,7 +96,7 @@ class RankRow(Struct, frozen=True):
     loss: str = ""
     """Newest loss as written."""
     line: str = ""
-    """Line that reports its failure, if the job ended with it, or else the last line of its log."""
+    """Line of the failure that ended the job, or else the last line of the log."""
     path: str = ""
     """Path of the log with the evidence, below the directory of the job."""
     number: int = 0
@@ -135,7 +135,7 @@ class JobRanks(Struct, frozen=True):
     directory: str
     """Directory that the paths of the rows are below."""
     verdict: str
-    """One sentence: the rank that ended the job or is slow, or that all are in step."""
+    """One sentence: which rank ended the job or is slow, or "all in step"."""
     short: str
     """The verdict in a few words; "" if nothing is wrong."""
     rows: tuple[RankRow, ...]
@@ -150,4 +150,4 @@ class JobRanks(Struct, frozen=True):
     unread: int = 0
     """Bytes between the beginnings and the ends of the files, which were not read."""
     unreachable: tuple[tuple[str, str], ...] = ()
-    """(host, why) of the hosts of the job that cannot be reached now, so that nothing new is known of their ranks."""
+    """(host, why) of the hosts that cannot be reached now. Nothing new is known of their ranks."""

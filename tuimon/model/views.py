@@ -1,4 +1,4 @@
-"""Views: the output of panels and the input of drawings, as plain data reduced to the width of the screen.
+"""Views: the output of panels and input of drawings, as plain data for one screen width.
 
 A panel turns a snapshot into a view, `draw` turns a view into rows, and a front end displays or prints the rows. A row
 is a tuple of spans, whose cells sum to the requested width.
@@ -127,10 +127,10 @@ class Line(Struct, frozen=True, eq=False):
     metric: str = ""
     """Name of the metric as logged; "" if unknown."""
     glyph: str = ""
-    """Symbol that distinguishes the line without colour: one cell wide, in the legend and at points of the line."""
+    """Symbol of the line without colour, one cell wide. It is in the legend and at points."""
     values: tuple[str, ...] = ()
-    """Forms of the value after the name in the legend, the most detailed first: ("0.51 @ 14 (+0.1)", "0.51"). All lines
-    have the same form, the first that fits, or none."""
+    """Values for the legend, the most detailed first: ("0.51 @ 14 (+0.1)", "0.51"). All lines have the same form, the
+    first that fits, or none."""
 
     @property
     def entry(self) -> str:
@@ -174,7 +174,7 @@ class ChartView(Struct, frozen=True, eq=False):
     sign: str = ""
     """Text before the title, which is not cut with it: that of a pinned chart."""
     alike: tuple[str, ...] = ()
-    """Titles of other charts that end as this one does, from which the title differs also where it is cut."""
+    """Titles of other charts with the same end. A cut title still differs from them."""
     place: Row = ()
     """Headline beside a legend that has the values: where they were read."""
 

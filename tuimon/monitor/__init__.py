@@ -1,4 +1,4 @@
-"""The whole pipeline from paths to snapshots: `local` reads in this process, `process` reads in a child process.
+"""The pipeline from paths to snapshots: in this process (`local`) or a child (`process`).
 
     from tuimon.monitor.local import open_run
 

@@ -58,7 +58,7 @@ class LocalMonitor:
         return self.store.version != before
 
     def read(self, on_progress: Callable[[int, int], None] | None = None) -> None:
-        """Find and read logs without running the detectors, which saves the memory of their per-curve results.
+        """Find and read logs without running the detectors, which saves memory.
 
         on_progress: is called repeatedly with the number of bytes read and the estimated number of bytes on disk.
         """

@@ -32,7 +32,7 @@ class StdinPath(str):
 
 
 def shown_names(paths: Sequence[str]) -> list[str]:
-    """Return the paths as the user sees them: absolute, "-" for standard input, "host:path" on another machine."""
+    """Return the paths as the user sees them: absolute, "-" or "host:path"."""
     names = (
         NAME if isinstance(path, StdinPath) else path.shown if isinstance(path, RemotePath) else "" for path in paths
     )
@@ -40,7 +40,7 @@ def shown_names(paths: Sequence[str]) -> list[str]:
 
 
 class Pipes:
-    """Rewrite the events of runs read from standard input or from mirrors, and report the end of the input once."""
+    """Rewrite events of standard input and mirrors, and report the end of the input once."""
 
     def __init__(self, paths: Sequence[str | os.PathLike[str]]) -> None:
         self._open: dict[str, Callable[[], bool]] = {p: p.ended for p in paths if isinstance(p, StdinPath)}
@@ -50,8 +50,7 @@ class Pipes:
         self._mirrors = remote_among(paths)
 
     def renamed(self, event: Event) -> Event:
-        """Return `event` without the paths of the temporary file and of mirrors, and without the writer of an input
-        that is open."""
+        """Return `event` without the paths of temporary files and mirrors, and the input's writer."""
         if self._mirrors:
             event = renamed(event, self._mirrors)
         if self._names:

@@ -1,4 +1,4 @@
-"""Run the reader in a child process and store what it sends, on one receiver thread.
+"""Run the reader in a child process, and store its events on one receiver thread.
 
 Parsing never competes with key presses for the GIL. If the reader dies it is started again and reads everything into a
 second store, which replaces the first once it has caught up: no point is lost or duplicated, and the screen stays.
@@ -33,14 +33,14 @@ from tuimon.wire import FrameDecoder
 CHECK_EVERY = 1.0
 """Minimum seconds between two rounds of the detectors."""
 CLOCK_EVERY = 15.0
-"""Seconds between two rounds while nothing is logged, for detectors that depend on the time (e.g. a stalled run)."""
+"""Seconds between two rounds while nothing is logged. Some detectors depend on the time (a silent run)."""
 _SLICE = 0.1
 """Time budget of one round in seconds, and the pause before the next if runs are left; new points are stored in it."""
 RESTART_AFTER = (0.2, 0.5, 1.0, 1.0, 1.0, 5.0, 30.0)
 """Seconds to wait before restarting the reader after its first, second, ... death in a row before it had read all."""
 _LOOK_EVERY, _STUCK_AFTER = 1.2, 2
-"""Seconds without a frame after which the state of the reader process is looked at, and number of looks in a row at
-which it must wait for a disk."""
+"""Seconds without a frame before a look at the reader process, and looks before it is stuck. At each of them it must
+wait for a disk."""
 _STARTUP_POLL = 0.05
 """Seconds between two checks whether the detectors may start."""
 _STDIN_POLL = 0.25
@@ -126,7 +126,7 @@ class ReaderProcess:
 
     @contextmanager
     def pause_writes(self) -> Iterator[None]:
-        """Hold back the receiver's writes inside the context, so that drawing does not compete with it for the GIL.
+        """Hold back the receiver's writes inside the context: drawing does not compete for the GIL.
 
         For the UI thread; contexts may be nested.
         """
@@ -169,7 +169,7 @@ class ReaderProcess:
         return self._store.snapshot()
 
     def checked_snapshot(self, timeout: float = 60.0) -> Snapshot:
-        """Return the snapshot once all logs were read and the detectors have run, or after `timeout` seconds."""
+        """Return the snapshot after all logs and detectors, or after `timeout` seconds."""
         end = time.monotonic() + timeout
         while not self._has_checked and time.monotonic() < end:
             time.sleep(_STARTUP_POLL)
@@ -231,7 +231,7 @@ class ReaderProcess:
             self._reader = spawn(*self._arguments)
 
     def listen_to_alerts(self, listener: Callable[[Snapshot], None]) -> None:
-        """Call `listener` on the receiver thread after each round of the detectors, and now if there was one."""
+        """Call `listener` on the receiver thread after each round of the detectors. Also now, if there was one."""
         self._on_alerts = listener
         if self._has_checked:
             listener(self._store.snapshot())

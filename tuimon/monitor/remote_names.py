@@ -1,4 +1,4 @@
-"""Show runs of other machines under their names there: no path of a mirror leaves the events."""
+"""Show runs of other machines under their names there, not by paths of mirrors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def remote_among(paths: Sequence[str | os.PathLike[str]]) -> tuple[RemotePath, .
 
 
 def renamed(event: Event, paths: Sequence[RemotePath]) -> Event:
-    """Return an event of the reader with the names of the host in place of the paths of the mirrors."""
+    """Return an event with the names of the host in place of paths of mirrors."""
     match event:
         case RunFound():
             for path in paths:

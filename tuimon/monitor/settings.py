@@ -1,4 +1,4 @@
-"""Load the user's settings and check the user's vocabulary, which is read when the first name is classified."""
+"""Load the user's settings and check the user's vocabulary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Start the reader process: by a fork of this one if that is safe, so that nothing is imported twice."""
+"""Start the reader process, by a fork if that is safe. Nothing is imported twice then."""
 
 from __future__ import annotations
 

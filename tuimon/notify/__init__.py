@@ -1,4 +1,4 @@
-"""Notifications for a user who is not watching: one message per incident, one if it gets more severe, one at its end.
+"""Notifications for a user who is not watching. One message per incident, one if it gets more severe, one at its end.
 
 They are sent from a thread of each channel; outbox.py repeats those that a channel did not get. The dashboard sends
 what is new while it is open; `tuimon check --follow` remembers in a file what each channel was told (ledger.py).
@@ -146,7 +146,7 @@ def _minutes(quiet: str) -> tuple[int, int]:
 
 
 class Notifier:
-    """Tells each channel the news: incidents, the severities that they rise to, their ends, and other news.
+    """Send each channel its news: incidents, rises of their severity, ends, and other news.
 
     `update` and `close` may be called from any thread; `update` never blocks.
 

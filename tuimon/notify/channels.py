@@ -1,4 +1,4 @@
-"""Channels that need nothing but the standard library: the terminal, a program of the user, and a webhook.
+"""Channels made with the standard library: the terminal, a program, a webhook.
 
 - Notification sequences of a terminal are OSC 9 (iTerm2, WezTerm, Windows Terminal), OSC 777 (rxvt, foot, Ghostty) and
   OSC 99 (kitty). Under tmux they are wrapped so that they pass through (tmux 3.3: set -g allow-passthrough on).
@@ -32,7 +32,7 @@ _LONGEST_RUN, _LONGEST_REQUEST = 20.0, 10.0
 """Seconds that a program, and a request, may take."""
 _VARIABLES = ("text", "run", "path", "rule", "severity", "metric", "step", "message", "hint")
 _PASSING = (404, 408, 425, 429)
-"""Statuses below 500 that may end: 404 is also what a proxy answers while the service behind it is down."""
+"""Statuses below 500 that may pass. A proxy answers 404 while the service is down."""
 
 
 class Bell(Struct, frozen=True):
@@ -124,7 +124,7 @@ class Webhook(Struct, frozen=True):
         import urllib.request  # imported here, because they take 20 ms and are rarely needed
 
         class NoRedirection(urllib.request.HTTPRedirectHandler):
-            """A POST that is redirected becomes a GET without its message, so that is an error."""
+            """Treat a redirected POST as an error: the GET would lack the message."""
 
             def redirect_request(self, *_: object) -> None:
                 return None

@@ -1,4 +1,4 @@
-"""What each channel was told, in a file, so that a restart of `tuimon check --follow` does not repeat it.
+"""File of the news that each channel has received. A restart of `tuimon check --follow` does not repeat them.
 
 `$XDG_STATE_HOME/tuimon/told/<hash of the paths>.json` holds, for each channel, the stage of each of the news by its id.
 The file names no address of a channel and no run.
@@ -58,7 +58,7 @@ class Ledger:
 
 
 def is_watched(paths: Sequence[str]) -> bool:
-    """Return whether a `tuimon check --follow` of these paths runs, which sends what is new about them."""
+    """Return whether a `tuimon check --follow` of these paths runs and sends their news."""
     try:
         with open(_file_of(paths).with_suffix(".lock")) as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -58,7 +58,7 @@ class News(Struct, frozen=True, eq=False):
     """Index of the severity, or ENDED."""
     message: Message
     is_mild: bool = False
-    """Whether it is sent only to a channel that has got an earlier stage: an end that is milder than the beginning."""
+    """Whether it goes only to channels that got an earlier stage. True for an end that is milder than the beginning."""
 
 
 def alert_news(snapshot: Snapshot, alert: Alert, is_mild: bool, draw: Callable[[], bytes] | None) -> News:

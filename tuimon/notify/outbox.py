@@ -1,4 +1,4 @@
-"""Queue of the news of one channel, which are sent from a thread of its own.
+"""Queue of the news of one channel, sent from a thread of its own.
 
 While the channel is unreachable, the news are kept, and the oldest are sent again after growing pauses. Of an incident
 only the newest state is kept, so one that has ended meanwhile is one message with the step of its end.

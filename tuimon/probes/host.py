@@ -18,7 +18,7 @@ class Host:
         psutil.cpu_percent()
 
     def load(self) -> tuple[float, int, int, int]:
-        """Return (CPU load as a fraction of all cores, number of cores, bytes of memory in use, bytes of memory)."""
+        """Return (load as a fraction of all cores, cores, bytes in use, bytes of memory)."""
         psutil = self._psutil
         memory = psutil.virtual_memory()
         return psutil.cpu_percent() / 100, psutil.cpu_count() or 1, memory.total - memory.available, memory.total

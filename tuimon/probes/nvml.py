@@ -13,7 +13,7 @@ import psutil
 from tuimon.model.machine import Gpu, GpuProcess
 
 RETRY_AFTER = 60
-"""Number of samples before NVML is tried again after a failure, as a driver may be loaded later."""
+"""Samples before NVML is tried again after a failure. A driver may be loaded later."""
 _MAX_PROCESSES = 4
 
 

@@ -49,7 +49,7 @@ def describes_itself(log_format: Format) -> None:
 
 
 def points_of(log_format: Format, log: bytes) -> dict[str, list[tuple[int, float]]]:
-    """Return (step, value) of all points of a log by metric, as the decoder returns them."""
+    """Return (step, value) of all points of a log, by metric."""
     decoder = log_format.decoder()
     loaded = given(decoder.load(log)) if isinstance(decoder, DocumentDecoder) else fed(log_format, log)
     return {name: [(step, float(value)) for step, value, _ in points] for name, points in loaded.series.items()}

@@ -33,7 +33,7 @@ def _decoder(log_format: Format) -> DocumentDecoder:
 
 
 def half_written_gives_nothing_wrong(log_format: Format, log: bytes, draw: random.Random) -> None:
-    """Each prefix is reported as unfinished or yields the first points, and the whole document yields the rest."""
+    """Each prefix is unfinished or yields the first points. The whole document yields the rest."""
     whole = given(_decoder(log_format).load(log))
     known = _decoder(log_format)
     known.load(log)

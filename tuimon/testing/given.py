@@ -1,4 +1,4 @@
-"""The items that a decoder returns for a log, in a form that can be compared, and hostile input."""
+"""The items of a log in a form that can be compared, and hostile input."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tuimon.formats import Format, StreamDecoder
 from tuimon.model.points import Damage, Fact, Floats, Item, Points, Replaced, SegmentStart
 
 MARGIN = 150, 30
-"""Bytes at both ends of a short and of a long log in which every position is tried."""
+"""Bytes at both ends of short and long logs where every position is tried."""
 SHORT = 20_000
 
 P = TypeVar("P")
@@ -26,7 +26,7 @@ PointBits = tuple[int, int, int]
 
 @dataclass
 class Given:
-    """All items that a decoder returned for a log, in a form that does not depend on how the log was split."""
+    """All items of a log, in a form that does not depend on its split."""
 
     bits: dict[str, list[PointBits]] = field(default_factory=lambda: defaultdict(list))
     """Points by metric. They are compared in this form because it takes a third of the time that `series` takes."""
@@ -113,7 +113,7 @@ def new_decoder(log_format: Format) -> StreamDecoder:
 
 
 def fed(log_format: Format, data: bytes, cuts: Sequence[int] = (), *, flush_at_cuts: bool = False) -> Given:
-    """Return what a new decoder returns for a stream in pieces that end at `cuts` and for a flush at the end.
+    """Return what a new decoder makes of a stream in pieces that end at `cuts`. It is flushed at the end.
 
     Skippable bytes are skipped; if the decoder must reread, a new one decodes everything again.
     """

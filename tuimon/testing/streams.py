@@ -22,7 +22,7 @@ NOISES = {"random": b"", "zeros": b"\0", "letters": b"a", "newlines": b"\n", "br
 _NOISE = 1 << 16
 _CHUNK = 1 << 14
 _HELD = 24 << 20
-"""Bytes a decoder may hold beyond a small multiple of its input: one line of 16 MiB and its copy."""
+"""Bytes a decoder may hold beyond its input: a line of 16 MiB and its copy."""
 
 
 def check(log_format: Format, log: bytes, checksums: bool, draw: random.Random) -> None:
@@ -92,7 +92,7 @@ def flushes_repeat_nothing(log_format: Format, log: bytes, draw: random.Random) 
 
 
 def truncation_keeps_the_first_points(log_format: Format, log: bytes, draw: random.Random) -> None:
-    """A log that ends anywhere gives the first points of each metric, and at most one damaged record more."""
+    """A cut log gives the first points of each metric, and at most one damaged record."""
     whole = fed(log_format, log)
     ends = range(len(log)) if len(log) < 2000 else places(len(log), 40, draw.randrange)
     for end in ends:
@@ -160,7 +160,7 @@ def noise_never_raises(log_format: Format, log: bytes, noise: bytes, place: int,
 
 
 def noise_is_bounded(log_format: Format, log: bytes, name: str) -> None:
-    """64 KiB of noise after a valid beginning take less than 24 MiB, and less than 40 times their length."""
+    """64 KiB of noise take less than 24 MiB, and less than 40 times their length."""
     data = (NOISES[name] * _NOISE)[:_NOISE] or random.Random(5).randbytes(_NOISE)
     decoder = new_decoder(log_format)
     decoder.feed(log[: 64 << 10])
@@ -171,7 +171,7 @@ def noise_is_bounded(log_format: Format, log: bytes, name: str) -> None:
 
 
 def endless_line_is_bounded(log_format: Format) -> None:
-    """Forty MiB without a newline, or of a record with such a length: at most a line of 16 MiB and copies are held."""
+    """Of forty MiB without a newline, at most a line of 16 MiB is held. So it is for a record with such a length."""
     _, held, peak = _memory_of(new_decoder(log_format), [b"x" * (1 << 20)] * 40)
     expect(held < _HELD and peak < 3 * _HELD, f"a line of 40 MiB without end takes {peak} bytes and keeps {held}")
 

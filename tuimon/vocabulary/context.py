@@ -1,4 +1,4 @@
-"""meanings(): the meaning of names in a run, where the other metrics of the run decide."""
+"""meanings(): the meaning of names in a run, beside its other metrics."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COUNTED = {
 }
 """Last parts of the names of Composer's counters, and names of the same meaning."""
 _OTHER_AXES = ("time", "iter")
-"""Last parts of the names of series that repeat another one along the wall time or the iterations."""
+"""Last parts of names of series that repeat another one along another axis."""
 _TOKEN_COUNTERS = frozenset({"total_tokens", "num_input_tokens_seen"})
 
 MOST_NAMES = 20_000

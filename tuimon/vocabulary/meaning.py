@@ -1,4 +1,4 @@
-"""classify(): the concept of a metric name, its facets, and how its values should be read."""
+"""classify(): the concept of a metric name, its facets, unit and direction."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _UNKNOWN = frozenset({"other", "known.other"})
 _VAGUE = _UNKNOWN | {"reward.val_bare"}
 """Concepts that are used only if no other reading of a name gives a concept."""
 _AFTER_TRAIN = 100
-"""Added to the preference of a validation series that shares a concept with the training series."""
+"""Added to the preference of a validation series whose concept the training has, too."""
 _WORDS = 10
 """Preference of a name that is read by its words; above those of all patterns."""
 _MINOR = frozenset({"known.other", "throughput.runtime"})
@@ -46,9 +46,9 @@ _SPREAD_CONCEPTS = {
 _TIMERS = frozenset({"time.step", "time.phase"})
 _VALIDATION_NAMES = ("eval/", "eval_", "val/score", "val_", "validation/")
 _VALIDATION_MARKS = ("val", "eval", "test")
-"""Beginnings of names that say no more than that they are of the validation, if nothing else is known of them."""
+"""Beginnings of names that mean only "validation", if nothing else is known of the name."""
 _SHARE = re.compile(r"(?:^|[_/.-])(?:ratio|rate|frac|fraction|pct|percent|percentage)(?:/mean)?$", re.IGNORECASE)
-"""End of the name of a ratio, whose values do not have the unit of the quantity that it is a ratio of."""
+"""End of the name of a ratio. It does not have the unit of its quantity."""
 _MEASURED = frozenset({"tokens", "count", "steps", "s", "ms", "min", "GiB", "nats"})
 """Units of concepts that are not ratios."""
 _MAX_PREFIXES = 2
@@ -75,7 +75,7 @@ class Meaning(Struct, frozen=True):
     """Id of the concept: "reward.train"; "other" for an unknown name."""
     panel: str
     label: str
-    """Label of the concept, or of the pattern if it differs (share of responses that were not truncated)."""
+    """Label of the concept, or of the pattern if it differs: share of responses not truncated."""
     unit: str
     direction: str
     """up | down | neutral | band."""
@@ -90,9 +90,9 @@ class Meaning(Struct, frozen=True):
     scale: float = 1.0
     """Factor from a logged value to `unit`."""
     sign_auto: bool = False
-    """Whether some writers log it negated: flip the sign if the first finite value is negative."""
+    """Whether some writers log it negated. The sign is flipped if the first finite value is negative."""
     renamed: bool = False
-    """Whether the pattern has a label and a direction of its own: it measures something else than its concept."""
+    """Whether the pattern has a label and direction of its own, unlike its concept."""
 
     @property
     def logged_unit(self) -> str:

@@ -16,7 +16,7 @@ def without_reducer(name: str) -> str:
 
 
 def section_of(name: str) -> tuple[str, str]:
-    """Return (split, rest) for a name from a section of a JSON document: "train_history/loss" gives ("train", "loss").
+    """Return (split, rest) of a name in a section: "train_history/loss" gives ("train", "loss").
 
     Any other name gives ("", name).
     """
@@ -26,7 +26,7 @@ def section_of(name: str) -> tuple[str, str]:
 
 
 def merge_key(name: str) -> str:
-    """Return a key that is equal for the spellings under which the back ends of a trainer write one metric.
+    """Return a key that is equal for all spellings of one metric by a trainer's back ends.
 
     The Hugging Face trainers write eval_loss to the console and to trainer_state.json, eval/loss to TensorBoard,
     and loss as train/loss, rewards/x/mean as train/rewards/x/mean; ROLL's log keeps the reducer that its trackers

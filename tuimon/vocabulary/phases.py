@@ -1,4 +1,4 @@
-"""phase_of(): the part of the training step that a timer measures, on one scale for all frameworks."""
+"""phase_of(): the part of the step that a timer measures, alike for all frameworks."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Phase(Struct, frozen=True):
     op: str
     """Operation of the workers; "" for a timer of the pipeline itself."""
     part: str
-    """total | execute | onload | offload | reload_nccl | offload_nccl | statistic | a part of a checkpoint.
+    """total, execute, onload, offload, reload_nccl, offload_nccl, statistic, or a part of a checkpoint.
 
     A total includes its parts: only totals may be added up.
     """
     domain: str
     """Task, if several are trained at once (ROLL RLVR)."""
     pipeline: bool
-    """Whether it times a whole part of the step, including the workers' operations of the phases in `covers`."""
+    """Whether it times a whole part of the step, with the operations in `covers`."""
     covers: frozenset[str]
 
 
@@ -69,7 +69,7 @@ def phase_of(name: str) -> Phase | None:
 
 
 def is_nested(child: Phase, parent: Phase) -> bool:
-    """Return whether the time of `child` (a total) is part of that of `parent` (another total of the same run)."""
+    """Return whether the time of `child` is part of that of `parent` (both totals)."""
     if child.name == parent.name or not parent.pipeline:
         return child.name.startswith(f"{parent.name}/") and child.domain == parent.domain
     if not child.pipeline and child.id != "other":

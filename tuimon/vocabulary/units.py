@@ -40,7 +40,7 @@ _STATISTIC = (
 )
 """What may follow on a unit: a statistic, or the number of a device."""
 _PART = r"(?:/(?!(?:.*[/_])?(?:num|n|count|counts|calls|ratio|frac|fraction|pct|percent|percentage|share)$).+)?"
-"""What may follow on a unit at the end of a segment: a part that is measured in it, but not a count or a fraction."""
+"""Part of a name that may follow on a unit. It is measured in it, unlike a count or a fraction."""
 _NAMED = re.compile(
     r"(?P<head>.*?)(?:[_\W](?P<any>[kmgt]i?b|(?<!per.)bytes)|(?<=[a-z])(?P<camel>[KMGT]i?B))[)\]]?"
     rf"(?:{_STATISTIC}|{_PART})",
@@ -104,7 +104,7 @@ def named_unit(name: str) -> str:
 
 
 def spelled_unit(name: str) -> str:
-    """Return the unit of the vocabulary that is spelled out at the end of the name of a metric; "" if there is none."""
+    """Return the unit that is spelled out at the end of the name of a metric; "" if there is none."""
     match = _SPELLED.fullmatch(name)
     return match.lastgroup or "" if match else ""
 
@@ -133,7 +133,7 @@ def without_time_unit(name: str) -> str:
 
 
 def with_time_unit(name: str, unit: str) -> str:
-    """Return the name of a metric that contains a unit of time, spelled with "_" and another unit."""
+    """Return the name of a metric with another unit of time, spelled with "_"."""
     match = _timed(name)
     return f"{match['head']}_{unit}{match['tail']}" if match else name
 

@@ -51,7 +51,7 @@ class Words(Struct, frozen=True):
     spread: str = ""
     """max | min | std of the quantity; "" for the quantity itself."""
     mark: str = ""
-    """The split if there is no known stem: words such as "test" then count only at the ends of the name."""
+    """The split if there is no known stem. "test" then counts only at the ends of the name."""
 
 
 class _Tables(NamedTuple):
@@ -123,7 +123,7 @@ def _translations() -> tuple[Mapping[str, str], re.Pattern[str]]:
 
 
 def words_of(name: str) -> Words:
-    """Return what the words of a name say, split at separators, and if that says nothing also at capitals.
+    """Return what the words of a name say. It is split at separators, then at capitals.
 
     - The number of "recall@20" and "ndcg_at_k" is no word; it is kept in the stem.
     - "Reward + Adv" names several quantities, and none of them.

@@ -28,7 +28,7 @@ SHORTEST_PAUSE = 0.2
 SHARE = 0.08
 """Maximum share of a core for drawing, on average."""
 _TICK = 2.0
-"""Seconds after which parts that depend on the time are looked at although no log has grown."""
+"""Seconds between looks at parts that depend on the time, without new points."""
 MAX_PAGES = 200
 """Maximum number of open pages."""
 MAX_KEYS = 2000
@@ -94,7 +94,7 @@ class Hub:
         return next((run for run in snapshot.runs if run_key(run) == key), None)
 
     async def board(self, key: str) -> RunPage | None:
-        """Return the board of a run with its first parts drawn, for a page that is about to be opened."""
+        """Return the board of a run with its first parts drawn."""
         async with self._drawing:
             await asyncio.to_thread(self._draw, {key: None})
         return self._boards.get(key)
@@ -141,11 +141,11 @@ class Hub:
 
 
 FIRST_SLOTS = 8
-"""Number of parts that are drawn before a page has said what it has in view: the head and the first charts."""
+"""Parts that are drawn before a page has said what it has in view."""
 
 
 _SEARCH_REST, _SHORTEST_REST = 20.0, 1.0
-"""A search for texts that takes t seconds is not repeated for the first many times t, and for the second (s)."""
+"""A search for texts rests for this multiple of its duration, and at least this long (s)."""
 
 
 class DrawnSlot(Struct, frozen=True):

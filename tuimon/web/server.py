@@ -1,4 +1,4 @@
-"""The server: the page, its files, its events and the report, below an address with a random token."""
+"""The server: page, files, events and report, at an address with a random token."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from tuimon.web.guard import BACKLOG, HEADERS, Connections, Guard
 from tuimon.web.hub import MAX_KEYS, MAX_PAGES, Hub, OpenPage, RunPages
 
 KEEP_ALIVE = 15.0
-"""Seconds after which a comment is sent to a page for which there is nothing else."""
+"""Seconds after which a comment is sent to an idle page."""
 STALLED = 60.0
-"""Seconds after which a page that takes no data is disconnected; it continues when it connects again."""
+"""Seconds after which a page that takes no data is disconnected. It continues when it connects again."""
 PORTS = range(8600, 8620)
 """Ports that are tried if the user names none; then any free one is taken."""
 _VERSION = re.compile(r"([0-9a-f]{8})-(\d{1,15})")
