@@ -27,9 +27,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
-
-from tuimon.formats._shared.crc32c import crc32c, crc32c_many, masked
+from tuimon.formats._shared.crc32c import crc32c, masked
 from tuimon.formats.tensorboard.event_file import EventFileDecoder
 from tuimon.model.points import Points
 
@@ -83,14 +81,10 @@ def messages(corpus: str, events: int) -> Iterator[bytes]:
 
 
 def framed(events: list[bytes]) -> bytes:
-    joined = b"\0\0\0" + b"".join(events)
-    lengths = np.array([len(event) for event in events])
-    starts = np.cumsum(lengths) - lengths + 3
-    crcs = crc32c_many(np.frombuffer(joined, np.uint8), starts, lengths).tolist()
     out = []
-    for event, crc in zip(events, crcs, strict=True):
+    for event in events:
         length = struct.pack("<Q", len(event))
-        out += (length, struct.pack("<I", masked(crc32c(length))), event, struct.pack("<I", masked(crc)))
+        out += (length, struct.pack("<I", masked(crc32c(length))), event, struct.pack("<I", masked(crc32c(event))))
     return b"".join(out)
 
 

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.event_points import records
 from tensorboard.compat.tensorflow_stub.pywrap_tensorflow import crc32c as their_crc32c
 from tensorboard.compat.tensorflow_stub.pywrap_tensorflow import masked_crc32c
 
 from tuimon.errors import FormatError
-from tuimon.formats._shared.crc32c import contributions, crc32c, crc32c_many, masked, unmasked
+from tuimon.formats._shared.crc32c import contributions, crc32c, masked, unmasked
 from tuimon.formats._shared.protobuf import fields, signed, varint
-from tuimon.formats.tensorboard._records import HEADER, MAX_LENGTH, find_header, intact, record_length
+from tuimon.formats.tensorboard._records import HEADER, MAX_LENGTH, find_header, record_length
 
 NOISE = random.Random(3).randbytes(1 << 17)
 
@@ -44,13 +43,6 @@ def test_the_vectors_of_rfc_3720(message: bytes, crc: int) -> None:
 @pytest.mark.parametrize("length", [1, 2, 3, 5, 64, 511, 512, 513, 1024, 4099, 70_001])
 def test_a_message_of_any_length(length: int) -> None:
     assert crc32c(NOISE[:length]) == their_crc32c(NOISE[:length])
-
-
-@given(st.lists(st.tuples(st.integers(3, 2000), st.integers(0, 700)), min_size=1, max_size=60))
-def test_many_messages_at_once(spans: list[tuple[int, int]]) -> None:
-    starts, lengths = (np.array(column) for column in zip(*spans, strict=True))
-    actual = crc32c_many(np.frombuffer(NOISE, np.uint8), starts, lengths)
-    assert actual.tolist() == [crc32c(NOISE[start : start + length]) for start, length in spans]
 
 
 def test_masking() -> None:
@@ -91,18 +83,6 @@ def test_a_header_is_found_after_any_bytes(filler: bytes) -> None:
     assert find_header(data, 0) == len(filler)
     assert find_header(data[:-1], 0) == -1
     assert find_header(data, len(filler) + 1) == -1
-
-
-@pytest.mark.parametrize("count", [1, 5, 32, 33, 300])
-def test_the_damaged_of_many(count: int) -> None:
-    framed = records(NOISE[i : i + 30 + i % 7] for i in range(count))
-    ends = np.cumsum([len(record) for record in framed]) - 4
-    starts = ends - [len(record) - 4 - HEADER for record in framed]
-    data = bytearray(b"".join(framed))
-    damaged = {0, count // 2, count - 1}
-    for index in damaged:
-        data[starts[index] + 3] ^= 1
-    assert set(np.flatnonzero(~intact(bytes(data), starts, ends)).tolist()) == damaged
 
 
 def test_the_fields_of_a_message() -> None:

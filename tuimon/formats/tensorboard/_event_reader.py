@@ -9,7 +9,7 @@ from tuimon.formats._shared.crc32c import Offsets
 from tuimon.formats.tensorboard._event_content import EventContent
 from tuimon.formats.tensorboard._event_message import read_event
 from tuimon.formats.tensorboard._known_events import Known, KnownEvents
-from tuimon.formats.tensorboard._records import intact
+from tuimon.formats.tensorboard._records import is_intact
 from tuimon.model.points import Damage, Floats, Ids, Item, Points, Steps
 
 DAMAGED, NO_EVENT = "data checksum wrong", "not an event"
@@ -38,14 +38,14 @@ class EventReader:
         """
         known = self._known.recognise(data, starts, ends)
         others = np.flatnonzero(known.counts < 0)
-        right = intact(data, starts[others], ends[others]).tolist()
         position = 0
-        for other, is_right in zip(others.tolist(), right, strict=True):
+        for other in others.tolist():
             self._add_known(known, position, other)
-            if not is_right:
+            start, end = int(starts[other]), int(ends[other])
+            if not is_intact(data, start, end):
                 return other, DAMAGED
             try:
-                self.read_one(data, int(starts[other]), int(ends[other]), items)
+                self.read_one(data, start, end, items)
             except FormatError:
                 return other, NO_EVENT
             position = other + 1

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tuimon.formats._shared.crc32c import Bytes, Offsets, Words, contributions, registers, unmasked
+from tuimon.formats._shared.crc32c import Bytes, Offsets, Words, contributions, register, unmasked
 from tuimon.formats.tensorboard._event_content import Scalar
 from tuimon.formats.tensorboard._event_message import Event
 from tuimon.model.points import Floats, Ids, Steps
@@ -124,7 +124,7 @@ class _Heads:
         self.walls: Floats = _gathered(buffer, "<f8", starts + _WALL)
         self.checksums: Words = ~unmasked(_gathered(buffer, "<u4", ends)) ^ table.take(last + (_WALL_KEY ^ 255))
         for place, column in enumerate(self.walls.view(np.uint8).reshape(-1, 8).T, _WALL):
-            inverted = 255 if place < 4 else 0  # see `registers`
+            inverted = 255 if place < 4 else 0  # see `register`
             self.checksums ^= table.take(last - (place << 8) + (column ^ inverted))
         going = buffer[starts + _NO_STEP] == _STEP_KEY
         sizes = 1 + going
@@ -203,12 +203,10 @@ class _Layout:
         """Add the summaries learned since the last call to the arrays, which are sorted by checksum."""
         if not self._learned:
             return
-        size = 8 * self._words
-        padded = b"\0\0\0" + b"".join(summary.ljust(size, b"\0") for summary, _ in self._learned)
-        count = len(self._learned)
-        words = np.frombuffer(padded, np.uint64, count * self._words, 3).reshape(count, -1)
-        lengths = np.full(count, self._length)
-        checksums = registers(np.frombuffer(padded, np.uint8), np.arange(count) * size + 3, lengths)
+        size, count = 8 * self._words, len(self._learned)
+        padded = b"".join(summary.ljust(size, b"\0") for summary, _ in self._learned)
+        words = np.frombuffer(padded, np.uint64).reshape(count, -1)
+        checksums = np.array([register(summary) for summary, _ in self._learned], np.uint32)
         checksums = self._without_values(words.view(np.uint8), checksums)
         checksums = np.concatenate((self._checksums, checksums))
         order = np.argsort(checksums, kind="stable")

@@ -13,9 +13,8 @@ from enum import Enum, auto
 from functools import cache, lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-from tuimon.formats._shared.crc32c import Offsets, Words, contributions, crc32c, crc32c_many, masked, unmasked
+from tuimon.formats._shared.crc32c import Offsets, Words, contributions, crc32c, masked, unmasked
 
 HEADER = 12
 """Bytes before the data."""
@@ -44,7 +43,6 @@ _length_of = struct.Struct("<QI").unpack
 _checksum_at = struct.Struct("<I").unpack_from
 _ONE_BY_ONE = 64  # records that are found by a loop before headers are searched for with numpy
 _FIRST_WINDOW, _LAST_WINDOW = 8 << 10, 4 << 20
-_FEW = 32  # up to this many records a loop checks faster than numpy
 
 
 @lru_cache(maxsize=4096)
@@ -79,16 +77,6 @@ def find_header(data: bytes, start: int) -> int:
 def is_intact(data: bytes, start: int, end: int) -> bool:
     """Return whether the four bytes after data[start:end] are its checksum."""
     return bool(masked(crc32c(data[start:end])) == _checksum_at(data, end)[0])
-
-
-def intact(data: bytes, starts: Offsets, ends: Offsets) -> npt.NDArray[np.bool_]:
-    """Return which of the records data[starts[i]:ends[i]] have the right checksum."""
-    if len(starts) <= _FEW:
-        return np.array([is_intact(data, *span) for span in zip(starts.tolist(), ends.tolist(), strict=True)], np.bool_)
-    buffer = np.frombuffer(data, np.uint8)
-    stored = np.ndarray((len(data) - 3,), "<u4", buffer, 0, (1,))[ends]
-    right: npt.NDArray[np.bool_] = crc32c_many(buffer, starts, ends - starts) == unmasked(stored)
-    return right
 
 
 class Frames:
