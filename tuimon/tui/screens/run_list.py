@@ -304,7 +304,8 @@ class RunListScreen(TableScreen[RunTable]):
 
     @property
     def moved(self) -> Movable:
-        return {"grid": self.charts, "comparison": self.document}.get(self.view, self.table)
+        views: dict[str, Movable] = {"grid": self.charts, "comparison": self.document}
+        return views.get(self.view, self.table)
 
     @property
     def order(self) -> Order:
