@@ -19,8 +19,8 @@ from tuimon.analysis.progress_inputs import failed_rank, progress_inputs, progre
 from tuimon.analysis.run_states import ACTIVE
 from tuimon.analysis.words import duration, silence
 from tuimon.detectors._engine import Rule, level_of
-from tuimon.detectors._incidents import MOST, Beginning, Incident, Incidents
-from tuimon.detectors._scores import Limit
+from tuimon.detectors._incidents import MOST, Incident, Incidents
+from tuimon.detectors._scores import Beginning, Limit
 from tuimon.model.alerts import Alert, Change
 from tuimon.ranks.advice import of_scheduler, of_used_memory
 from tuimon.store import Curve, Run
