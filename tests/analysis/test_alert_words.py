@@ -42,8 +42,6 @@ def alert(what: str, value: float | None = None, usual: float | None = None, **m
             alert("jumped", 4.0, 0.5, until=38, extreme=37),
             "kl jumped from 0.5 to 4 (8 times) from step 36 to 38; reached at step 37",
         ),
-        (alert("moved", 4.0, 0.5), "kl has moved from 0.5 to a new level, 4, since step 36"),
-        (alert("reached", 3.0, limit=1.0, extreme=36), "kl has reached 3 since step 36"),
         (alert("condition", 3.0, extreme=36), "rule: kl has reached 3 since step 36"),
         (alert("zero", 0.0), "kl is 0 since step 36"),
         (alert("nan", count=4, points=40), "kl is NaN since step 36; 4 of 40 points"),

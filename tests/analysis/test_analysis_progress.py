@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from tuimon.analysis.configured_length import configured_steps
 from tuimon.analysis.pace import pace_of
 from tuimon.analysis.progress import ProgressInputs, report
 from tuimon.analysis.progress_inputs import progress_inputs, progress_of
@@ -212,6 +213,7 @@ def test_inputs_are_gathered_from_a_run():
     known = progress_inputs(store.snapshot().runs[0])
     assert store.snapshot().runs[0].busiest_metric == "loss"
     assert (known.points, known.step, known.first_step, known.total) == (102, 100, 0, 400)
+    assert configured_steps({"max_steps": 10**400}) is None, "no float holds it"
     assert (known.last_wall_time, known.last_change) == (LAST, LAST + 7)
     assert known.pace.seconds_per_step == pytest.approx(2.0)
     store.apply(FactFound(0, Fact("progress", {"step": 120, "total": 500, "epoch": 1.5})))
@@ -400,7 +402,7 @@ def test_progress_is_counted_as_the_console_counts_it() -> None:
     now = report(known, KNOWN.last_wall_time + 1.0)
     assert (now.step, now.position, now.position_name, now.total) == (14, 15, "epoch", 50)
     done = report(replace(known, step=49), KNOWN.last_wall_time + 1.0)
-    assert (done.state, done.claim.position) == ("finished", "epoch 50 of 50")
+    assert (done.state, done.place) == ("finished", "epoch 50 of 50")
     left = report(replace(known, counted=""), KNOWN.last_wall_time + 1.0).eta_seconds - now.eta_seconds
     assert left == pytest.approx(KNOWN.pace.seconds_per_step)
 

@@ -37,7 +37,7 @@ def test_levels_are_taken_at_equal_tokens(axis: str) -> None:
     expected = [level_value(SLOW), level_value(FAST[: COUNT // 2])]
     comparison = compare(runs, x=axis)
     loss = next(metric for metric in comparison.metrics if metric.name == "loss")
-    assert [level.value for level in loss.levels if level] == expected
+    assert [own.level.value for own in loss.runs if own] == expected
     assert loss.end == 200_000
     words = "tokens" if axis == "tokens" else f"values of {TOKENS}"
     assert f" at equal {words}" in comparison.first_line

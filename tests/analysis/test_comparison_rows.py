@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from tuimon.analysis.comparison_axis import STEPS, ComparisonAxis
-from tuimon.analysis.comparison_rows import MetricRows, comparable_step, compare_rows, main_metric
-from tuimon.analysis.first_line import first_line
+from tuimon.analysis.comparison_rows import MetricRows, comparable_step, compare_rows, first_line, main_metric
 from tuimon.store import Curve
 from tuimon.vocabulary import classify
 
@@ -52,7 +51,7 @@ def test_rows_are_sorted_and_compared_with_the_first(name: str, order: list[str]
         (run,) = row.runs
         window = curves[run].values[-20:]
         assert row.level == pytest.approx(window.mean())
-        assert row.place == 199
+        assert row.end == 199
         pick = np.max if name == "reward" else np.min
         assert row.best is not None
         assert row.best[1] == pick(curves[run].values)
@@ -78,7 +77,7 @@ def test_runs_are_compared_up_to_the_step_that_all_but_early_ones_reached() -> N
     assert metric.end == 119
     assert {row.name: row.level for row in metric.rows} == {"a": 113.5, "b": 113.5, "c": 113.5, "d": 56.5}
     assert metric.rows[-1].name == "d"
-    assert (metric.rows[-1].rank, metric.rows[-1].place) == (0, 59), "it ended before half of the way"
+    assert (metric.rows[-1].rank, metric.rows[-1].end) == (0, 59), "it ended before half of the way"
     assert comparable_step(curves) == 119
     assert comparable_step([*curves[:1], None]) is None
     assert comparable_step(curves[1:3]) == 119
@@ -102,7 +101,7 @@ def test_curves_with_other_intervals_are_compared_at_equal_steps() -> None:
     each, tenth = falling + random.normal(0, 0.01, 400), (falling + random.normal(0, 0.01, 400))[::10]
     for better, tied in ((0.0, True), (0.1, False)):
         metric = rows_of([curve(each), curve(tenth - better, steps[::10].tolist())], "val_loss")
-        assert metric.rows[1].is_tied is tied
+        assert metric.rows[1].tied is tied
         assert tied or metric.rows[0].name == "b"
 
 
@@ -125,10 +124,10 @@ def test_groups_are_compared_by_students_t_test() -> None:
     metric = rows_of(curves, groups=((0, 1, 2), (3, 4, 5)), labels=labels)
     best, other = metric.rows
     assert (best.name, best.runs, best.level) == ("lr0.6 (3 runs)", (3, 4, 5), pytest.approx(0.6, abs=1e-6))
-    assert (best.deviation, best.error) == (pytest.approx(0.01), pytest.approx(0.01 / math.sqrt(3)))
+    assert (best.sd, best.se) == (pytest.approx(0.01), pytest.approx(0.01 / math.sqrt(3)))
     assert other.behind.value == pytest.approx(-0.1)
     assert other.behind.error == pytest.approx(0.01 * math.sqrt(2 / 3))
-    assert (other.behind.freedom, other.is_tied) == (4, False)
+    assert (other.behind.freedom, other.tied) == (4, False)
     assert first_line(metric).startswith("lr0.6 (3 runs) is ahead of lr0.5 (3 runs): reward 0.6000 against ")
     pair = rows_of(curves[3:], groups=((0, 1, 2),), labels=labels[3:])
     assert first_line(pair) == "lr0.6 (3 runs): mean reward 0.6000 ± 0.00577 SE"

@@ -176,8 +176,7 @@ def test_run_restarted_after_a_crash_is_running(tmp_path: Path) -> None:
     assert (progress.step, progress.total, progress.state) == (40, 100, "running")
     attempt(tmp_path / "attempt2.log", range(16, 41), START + 4000, CRASH)
     progress = progress_at(tmp_path, START + 4010)
-    claim = progress.claim
-    assert (claim.word, claim.evidence) == ("crashed", "NCCL error after step 40: RuntimeError: NCCL error")
+    assert (progress.state, progress.fact) == ("crashed", "NCCL error after step 40: RuntimeError: NCCL error")
 
 
 def test_points_after_a_finished_attempt_belong_to_the_next(tmp_path: Path) -> None:

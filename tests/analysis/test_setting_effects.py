@@ -24,7 +24,7 @@ def results(lr: float, batch: float, noise: float = 0.001) -> list[float]:
 def test_settings_are_sorted_by_their_paired_differences() -> None:
     values = results(0.2, -0.05)
     lr, batch = setting_effects(SETTINGS, values)
-    assert (lr.name, lr.best, lr.worst, lr.pairs, lr.is_beyond_noise) == ("lr", 5e-6, 1e-6, 4, True)
+    assert (lr.name, lr.best, lr.worst, lr.pairs, lr.beyond_noise) == ("lr", 5e-6, 1e-6, 4, True)
     assert (batch.name, batch.best, batch.worst, batch.pairs) == ("batch", 64, 256, 4)
     pairs = [values[i + 4] - values[i] for i in range(4)]
     assert lr.difference.value == pytest.approx(np.mean(pairs))
@@ -34,7 +34,7 @@ def test_settings_are_sorted_by_their_paired_differences() -> None:
 
 def test_one_pair_proves_nothing() -> None:
     (effect,) = setting_effects([("lr", (1, 2, 3))], [0.1, 0.9, 0.5])
-    assert (effect.best, effect.worst, effect.pairs, effect.is_beyond_noise) == (2, 1, 1, False)
+    assert (effect.best, effect.worst, effect.pairs, effect.beyond_noise) == (2, 1, 1, False)
     assert math.isnan(effect.difference.error)
 
 
@@ -71,4 +71,4 @@ def test_numbers_are_equal_however_they_are_written() -> None:
 def test_noise_is_called_an_effect_in_at_most_2_percent_of_the_sweeps() -> None:
     random = np.random.default_rng(5)
     found = [setting_effects(SETTINGS, random.normal(0, 1, 8).tolist()) for _ in range(400)]
-    assert np.mean([any(effect.is_beyond_noise for effect in effects) for effects in found]) < 0.04
+    assert np.mean([any(effect.beyond_noise for effect in effects) for effects in found]) < 0.04

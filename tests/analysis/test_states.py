@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from tuimon.analysis.pace import pace_of
-from tuimon.analysis.progress import STATES, ProgressInputs, State, report, tolerated_silence
+from tuimon.analysis.progress import STATES, ProgressInputs, report, tolerated_silence
 from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.run_states import SIGNS
 from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StreamFound, StreamStatus
@@ -102,8 +102,8 @@ UNREAD = NO_POINT | {"unread": "run.log: no metric in it", "last_change": LAST}
     ],
 )
 def test_state_is_the_first_row_that_holds(facts: dict[str, Any], age: float, word: str, reason: str) -> None:
-    claim = report(replace(KNOWN, **facts), LAST + age).claim
-    assert (claim.word, claim.reason) == (word, reason)
+    progress = report(replace(KNOWN, **facts), LAST + age)
+    assert (progress.state, progress.reason) == (word, reason)
 
 
 def test_words_of_the_table_are_those_with_a_sign() -> None:
@@ -123,9 +123,9 @@ def test_words_of_the_table_are_those_with_a_sign() -> None:
     ],
 )
 def test_age_is_that_of_the_point(facts: dict[str, Any], age: float, is_of_point: bool) -> None:
-    claim = report(replace(KNOWN, **facts), LAST + 30).claim
-    assert claim.age == pytest.approx(age, nan_ok=True)
-    assert claim.is_of_point == is_of_point
+    progress = report(replace(KNOWN, **facts), LAST + 30)
+    assert progress.age == pytest.approx(age, nan_ok=True)
+    assert progress.is_of_point == is_of_point
 
 
 @pytest.mark.parametrize(
@@ -147,19 +147,18 @@ def test_end_before_the_end(facts: dict[str, Any], early: bool) -> None:
     assert (progress.state, progress.is_early, progress.has_died) == ("ended", early, early)
 
 
-def test_sentence_has_the_age_and_the_evidence() -> None:
-    quiet = State("quiet", "open", "python (pid 4711) has the log open", "step 29 of 300", 3 * HOUR + 40, 12.0)
-    assert quiet.sentence == (
+def test_evidence_has_the_age_and_the_fact() -> None:
+    def said(state: str, reason: str, fact: str = "", age: float = NAN, **more: Any) -> str:
+        told = {"state": state, "reason": reason, "fact": fact, "place": "step 29 of 300", "age": age, "gap": 12.0}
+        return replace(report(KNOWN, LAST), **told | more).evidence
+
+    assert said("quiet", "open", "python (pid 4711) has the log open", 3 * HOUR + 40) == (
         "last point 3 h ago, usually every 12 s; step 29 of 300; python (pid 4711) has the log open"
     )
-    said = State("crashed", "logged", "exit code 1", "step 29 of 300", 30.0, 12.0)
-    assert said.sentence == "exit code 1; last point 30 s ago"
-    assert (
-        State("running", "active", "", "step 29 of 300", 3.0, 12.0).sentence
-        == "last point just now, usually every 12 s"
-    )
-    assert State("running", "active", "", age=70.0, is_of_point=False).sentence == "log changed 1 m ago"
-    assert State("unknown", "no point", "no point yet").sentence == "no point yet"
+    assert said("crashed", "logged", "exit code 1", 30.0) == "exit code 1; last point 30 s ago"
+    assert said("running", "active", age=3.0) == "last point just now, usually every 12 s"
+    assert said("running", "active", age=70.0, gap=NAN, is_of_point=False) == "log changed 1 m ago"
+    assert said("unknown", "no point", "no point yet") == "no point yet"
 
 
 @pytest.mark.parametrize(("grows", "closed", "seconds"), [(False, False, 120), (True, False, 600), (True, True, 20)])
@@ -204,5 +203,5 @@ def test_words_of_an_earlier_attempt_say_nothing(second: range | None, word: str
 
 
 def test_crash_names_its_cause_and_step() -> None:
-    claim = report(progress_inputs(run_of((range(42), LAST, BOOM))), LAST + 500).claim
-    assert claim.evidence == "GPU out of memory after step 41: CUDA out of memory. Tried …"
+    progress = report(progress_inputs(run_of((range(42), LAST, BOOM))), LAST + 500)
+    assert progress.fact == "GPU out of memory after step 41: CUDA out of memory. Tried …"

@@ -331,6 +331,10 @@ def test_rows_have_their_distance_to_a_baseline(tmp_path: Path, capsys: pytest.C
     apart = (statistics.mean(levels["new"]) - statistics.mean(levels["old"])) / error
     assert f"{apart:+.1f} SE" in cells["new"]
     assert "baseline" in cells["old"]
+    assert main(["compare", str(tmp_path), "--json"]) == 0
+    (reward,) = json.loads(capsys.readouterr().out)["metrics"]
+    old = reward["rows"][1]
+    assert f"{-old['behind'] / old['behind_se']:+.1f} SE" in cells["new"], "the error of the difference in the table"
     assert main(["compare", str(tmp_path), "--baseline", "other"]) == 2
     assert "no run other is compared" in capsys.readouterr().err
 

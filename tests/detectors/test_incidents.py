@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tuimon.analysis.windows import median_of_nine, usual
-from tuimon.detectors._incidents import Incidents, Score
-from tuimon.detectors._scores import Best, Creep, Limit, Spike, Start, Usual
+from tuimon.detectors._incidents import Incidents
+from tuimon.detectors._scores import Best, Creep, Limit, Score, Spike, Start, Usual
 from tuimon.model.points import Floats
 
 SCORES: tuple[Score, ...] = (

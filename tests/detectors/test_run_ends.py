@@ -100,7 +100,7 @@ def outcome(path: Path) -> tuple[ProgressReport, list[str]]:
 def test_event_file_of_a_finished_run_is_no_alert(tmp_path: Path, age: float) -> None:
     event_file(tmp_path / "run", age)
     progress, alerts = outcome(tmp_path / "run")
-    assert (progress.claim.word, progress.claim.reason, alerts) == ("ended", "closed", [])
+    assert (progress.state, progress.reason, alerts) == ("ended", "closed", [])
 
 
 @pytest.mark.parametrize("age", AGES)
@@ -206,7 +206,7 @@ def test_copy_without_times_is_not_running(tmp_path: Path, hold: Hold) -> None:
     path = rows_of(tmp_path / "run", 0, timed=False)
     assert copies.is_copy(str(path), appended=True) is True
     progress, alerts = outcome(tmp_path / "run")
-    assert (progress.claim.word, progress.claim.reason, alerts) == ("unknown", "no times", [])
+    assert (progress.state, progress.reason, alerts) == ("unknown", "no times", [])
     hold(path)
     assert outcome(tmp_path / "run")[0].state == "running"
 
@@ -226,7 +226,7 @@ def test_a_document_that_was_copied_with_its_directory_is_not_running(
     history.parent.mkdir()
     history.write_text(json.dumps(rows))
     progress, _ = outcome(history.parent)
-    assert (progress.claim.word, progress.claim.reason) == ("unknown", "no times")
+    assert (progress.state, progress.reason) == ("unknown", "no times")
     births = {str(history.parent): -60.0}  # the directory of a training that goes on exists for a while
     monkeypatch.setattr(copies, "birth_time", lambda path, status: status.st_mtime + births.get(path, 0.0))
     assert outcome(history.parent)[0].state == "running"

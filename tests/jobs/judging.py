@@ -216,7 +216,7 @@ def _judge_comparison(score: Score, job: Job, said: Comparison) -> None:
         return
     kind = "equal runs" if better == -1 else "different runs"
     ranked = main.ranked
-    is_ahead = len(ranked) > 1 and not ranked[0].is_tied
+    is_ahead = len(ranked) > 1 and not ranked[0].tied
     best = job.runs[ranked[0].runs[0]].group if is_ahead else -1
     score.judge(kind, best == better, best if is_ahead or better == -1 else None, better)
 

@@ -109,7 +109,7 @@ def test_the_later_of_two_recent_checkpoints_gives_the_step_of_the_run(
     save(tmp_path, 100, 3.0, 9, START + apart)
     monitor.update()
     [run] = monitor.snapshot().runs
-    assert progress_of(run, START + 70).claim.evidence == "step 100 of 100 reached"
+    assert progress_of(run, START + 70).fact == "step 100 of 100 reached"
     assert run.checkpoints == (99, 100)
     assert run.curve("loss").steps.tolist() == list(range(10, 91, 10))
 

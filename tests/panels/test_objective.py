@@ -41,5 +41,5 @@ def test_runs_with_a_loss_have_no_objective() -> None:
 
 def test_a_pruned_trial_is_not_called_finished() -> None:
     run = run_of(SERIES[0], [Fact("state", {"state": "pruned", "evidence": "Optuna: pruned"})])
-    claim = progress_of(run, 1.8e9).claim
-    assert (claim.word, claim.reason, claim.evidence) == ("ended", "logged", "Optuna: pruned")
+    progress = progress_of(run, 1.8e9)
+    assert (progress.state, progress.reason, progress.fact) == ("ended", "logged", "Optuna: pruned")

@@ -58,7 +58,7 @@ def test_the_list_hyperparameters_and_compare_have_the_same_values_and_order(met
     listing = listing_of(metric)
     listed = [run.id for run in list_runs(equal_ends, listing, sort="metric")]
     compared = next(entry for entry in compare(equal_ends).metrics if entry.name == metric)
-    levels = [level.value for level in compared.levels if level is not None]
+    levels = [own.level.value for own in compared.runs if own is not None]
     assert [RunLevels().value(run, metric) for run in equal_ends] == pytest.approx(levels, nan_ok=True)
     assert [RunLevels(equal_ends).value(run, metric) for run in equal_ends] == pytest.approx(levels, nan_ok=True)
     if metric == "reward":

@@ -7,10 +7,8 @@ smoothing.py          exponential moving average
 correlation.py        pairs of two metrics and their correlation
 comparing.py          runs side by side: settings, metrics, seeds
 comparison_axis.py    equal steps, tokens or durations up to which runs are compared
-comparison_rows.py    a metric of several runs as rows of runs or groups of seeds
-first_line.py         what the first two of these rows show
+comparison_rows.py    a metric of several runs as rows of runs or groups of seeds, and the first line about them
 setting_effects.py    paired differences between two values of a setting
-speed.py              how long a step of each run takes
 windows.py            usual level and noise before each point
 alert_words.py        the sentence of an alert
 pace.py               time per step, pauses

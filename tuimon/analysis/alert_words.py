@@ -13,12 +13,10 @@ from tuimon.model.alerts import Alert, Change
 KINDS = {
     "above": ("is above {limit}", "was above {limit}"),
     "below": ("is below {limit}", "was below {limit}"),
-    "reached": ("has reached {value}", "reached {value}"),
     "condition": ("has reached {value}", "reached {value}"),
     "risen": ("has risen from {usual} to {value}{factor}", "rose from {usual} to {value}{factor}"),
     "fallen": ("has fallen from {usual} to {value}{factor}", "fell from {usual} to {value}{factor}"),
     "jumped": ("has jumped from {usual} to {value}{factor}", "jumped from {usual} to {value}{factor}"),
-    "moved": ("has moved from {usual} to a new level, {value},", "moved from {usual} to a new level, {value},"),
     "grows": ("grows from {usual} to {value}{factor}", "grew from {usual} to {value}{factor}"),
     "zero": ("is 0", "was 0"),
     "nan": ("is NaN", "was NaN"),

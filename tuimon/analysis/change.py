@@ -1,6 +1,6 @@
 """change(): by how much the level of a curve has changed over its last tenth, or over its whole length.
 
-    LevelChange(before=0.62, after=0.71, error=0.01, count=20, ...).direction == "rising"
+    LevelChange(before=0.62, after=0.71, error=0.01, ...).direction == "rising"
 
 - A level is the mean of a tenth of the points, its error that of analysis/level.py, or that of all second differences
   where it is surer.
@@ -39,8 +39,6 @@ class LevelChange(Struct, frozen=True):
     """Standard error of the difference; NaN if it is unknown."""
     freedom: int
     """Degrees of freedom of the error."""
-    count: int
-    """Number of points of each level."""
     points: int
     """Number of points from which it is known."""
     only_moves: bool = False
@@ -50,11 +48,6 @@ class LevelChange(Struct, frozen=True):
     def change(self) -> float:
         """after - before."""
         return self.after - self.before
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The change less and plus two standard errors."""
-        return self.change - 2 * self.error, self.change + 2 * self.error
 
     @property
     def p_value(self) -> float:
@@ -109,7 +102,6 @@ def change(values: Floats, whole: bool = False) -> LevelChange | None:
         float(known[-count:].mean()) * scale,
         errors * scale,
         freedom,
-        count,
         len(known),
         whole and bool((moves == moves[0]).all() and moves[0]),
     )

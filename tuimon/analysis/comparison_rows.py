@@ -1,6 +1,6 @@
 """compare_rows(): a metric of several runs as rows, one for each run or group of runs that differ only in their seed.
 
-    Row(name="lr3e-6 (3 runs)", runs=(0, 1, 2), level=0.7471, error=0.0102, place=199, rank=1, …)
+    Row(name="lr3e-6 (3 runs)", runs=(0, 1, 2), level=0.7471, se=0.0102, end=199, rank=1, …)
 
 All levels are taken up to one position, the last one that all runs have reached (`common_end`), and each row is
 compared with the first: a single run by the difference of the curves, several runs by Student's t-test of their levels.
@@ -17,9 +17,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.comparing import seedless_name
-from tuimon.analysis.comparison_axis import STEPS, ComparisonAxis, Place, places_of
+from tuimon.analysis.comparison_axis import STEPS, ComparisonAxis, Place, equal_words, places_of
 from tuimon.analysis.level import UNKNOWN, Difference, Level, difference, difference_of_groups, level, level_value
 from tuimon.analysis.statistics import best, statistics
+from tuimon.draw.numbers import format_number
 from tuimon.model.points import Floats, Steps
 from tuimon.store import Curve
 from tuimon.text import clean
@@ -51,13 +52,13 @@ class Row(Struct, frozen=True):
     """Positions of runs of the group that ended early or have no finite level."""
     level: float
     """Mean of the levels of the runs, or of their best values if these are compared."""
-    error: float
+    se: float
     """Standard error of the level: of several runs from their deviation, of a single one from its curve."""
-    deviation: float
+    sd: float
     """Standard deviation of the levels of the runs; NaN for one run."""
-    low: float
-    high: float
-    place: Place | None
+    min: float
+    max: float
+    end: Place | None
     """Position up to which the level is taken; None if it is that of all points."""
     best: tuple[int, float] | None
     """(step, value) of the best value up to there; None if neither direction is better."""
@@ -65,14 +66,40 @@ class Row(Struct, frozen=True):
     """1 is the best level; 0 for a row that is not compared."""
     behind: Difference = UNKNOWN
     """Difference to the first row."""
-    is_tied: bool = False
+    tied: bool = False
     """Whether noise may explain the difference to the first row, and those of the rows between; of the first row,
     whether another one is tied."""
 
     @property
+    def n(self) -> int:
+        """Number of the runs that the level is the mean of."""
+        return len(self.runs)
+
+    @property
     def rank_text(self) -> str:
         """The rank, "1=" for rows that noise may put first, or "-" without a rank."""
-        return "-" if not self.rank else "1=" if self.is_tied else str(self.rank)
+        return "-" if not self.rank else "1=" if self.tied else str(self.rank)
+
+
+class RunResult(Struct, frozen=True):
+    """A metric in one run."""
+
+    curve: Curve
+    factor: float
+    """Number by which the values of the curve are multiplied."""
+    unit: str
+    """Unit of the products as text; "" for plain numbers."""
+    places: Places | None
+    """Positions of the points of the curve on the axis; None if they are unknown."""
+    values: Floats
+    """The products up to the end of the comparison."""
+    level: Level
+    best: tuple[int, float] | None
+    """(step, value) of the best of the values; None if neither direction is better."""
+    value: float
+    """What is compared: the level, or the best value; NaN without any."""
+    ended_early: bool
+    """Whether the run has not reached the position up to which the others are compared."""
 
 
 class MetricRows(Struct, frozen=True):
@@ -81,19 +108,14 @@ class MetricRows(Struct, frozen=True):
     name: str
     """Its name in the first run that has it."""
     meaning: Meaning
-    units: tuple[str, ...]
-    """Unit of the numbers of each run as text; "" for plain numbers."""
+    unit: str
+    """Unit of the numbers; "" for plain numbers, or if the runs log different units."""
+    better: str
+    """The better direction: "higher", "lower" or "" (neither, or not comparable)."""
     rows: tuple[Row, ...]
     """The best first, or in the order of the runs if neither direction is better; then those that ended early."""
-    levels: tuple[Level | None, ...]
-    """Level of each run; None if it has no such metric."""
-    bests: tuple[tuple[int, float] | None, ...]
-    """(step, value) of the best value of each run up to `end`; None if neither direction is better."""
-    curves: tuple[Curve | None, ...]
-    factors: tuple[float, ...]
-    """Numbers by which the values of the curves are multiplied."""
-    places: tuple[Places | None, ...]
-    """Positions of the points of the curves on the axis; None if they are unknown."""
+    runs: tuple[RunResult | None, ...]
+    """The metric in each run; None if a run has no such metric."""
     end: Place | None
     """Position up to which the rows are compared; None if the runs have none in common."""
     axis: str
@@ -103,42 +125,35 @@ class MetricRows(Struct, frozen=True):
     """What is compared: levels, or the best value of each run."""
 
     @property
-    def better(self) -> str:
-        """The better direction: "higher", "lower" or "" (neither, or not comparable)."""
-        units = {unit for unit, curve in zip(self.units, self.curves, strict=True) if curve is not None}
-        return BETTER.get(self.meaning.direction, "") if self.in_steps and len(units) < 2 else ""
-
-    @property
-    def unit(self) -> str:
-        """Unit of the numbers; "" for plain numbers, or if the runs log different units."""
-        units = {unit for unit, curve in zip(self.units, self.curves, strict=True) if curve is not None}
-        return units.pop() if len(units) == 1 else ""
-
-    @property
     def label(self) -> str:
         """What the metric is called in a sentence: "reward", "loss (val)"."""
         return clean(self.meaning.label or self.name)
+
+    @property
+    def count(self) -> int:
+        """Number of the runs that have the metric."""
+        return sum(own is not None for own in self.runs)
 
     @property
     def ranked(self) -> list[Row]:
         """The rows that are compared, the best first."""
         return [row for row in self.rows if row.rank]
 
-    def result_of(self, run: int) -> float:
-        """Return the level of a run, or its best value if these are compared; NaN if it has none."""
-        own, top = self.levels[run], self.bests[run]
-        if self.kind == "best":
-            return math.nan if top is None else top[1]
-        return math.nan if own is None else own.value
-
-    def ended_early(self, run: int) -> bool:
-        """Return whether a run has not reached the position up to which the others are compared."""
-        own = self.places[run]
-        return self.end is not None and own is not None and own[-1] < self.end
-
     def row_of(self, run: int) -> Row | None:
         """Return the row that a run is a part of, or None."""
         return next((row for row in self.rows if run in row.runs), None)
+
+    def difference(self, own: Row, other: Row) -> Difference:
+        """Return the difference of two rows: of two single runs that of their curves, else by Student's t-test."""
+        first, second = ([self.runs[run] for run in row.runs] for row in (own, other))
+        if self.kind == "best" or own.n + other.n > 2:
+            means = (np.array([run.value for run in runs if run is not None]) for runs in (first, second))
+            return difference_of_groups(*means)
+        apart, (a,), (b,) = UNKNOWN, first, second
+        if a is not None and b is not None and a.places is not None and b.places is not None:
+            x, other_x = (np.asarray(own, np.float64) for own in (a.places, b.places))
+            apart = difference(x[: len(a.values)], a.values, other_x[: len(b.values)], b.values)
+        return apart if apart.is_known else replace(UNKNOWN, value=own.level - other.level)
 
 
 def compare_rows(
@@ -160,34 +175,24 @@ def compare_rows(
     curves: at least one point each; None for a run without the metric. groups: positions of the runs of each row.
     failures: what casts doubt on each run (`failures_of`).
     """
-    scales = axis.scales or (None,) * len(curves)
-    places = tuple(
-        None if curve is None else places_of(curve, scale) for curve, scale in zip(curves, scales, strict=True)
-    )
-    having = [own for own, curve in zip(places, curves, strict=True) if curve is not None]
-    end = common_end(having, axis.name)
-    multiples = tuple(factors) or (1.0,) * len(curves)
-    cut = [_cut(*own, end) for own in zip(curves, places, multiples, strict=True)]
-    levels = tuple(None if values is None else level(values) for values in cut)
-    better = BETTER.get(meaning.direction, "")
-    bests = tuple(
-        None if curve is None or values is None or not better else best(curve.steps[: len(values)], values, better)
-        for curve, values in zip(curves, cut, strict=True)
-    )
-    metric = MetricRows(
-        *(name, meaning, tuple(units) or ("",) * len(curves), (), levels, bests, tuple(curves), multiples, places),
-        *(end, axis.name, in_steps, kind),
-    )
-    rows = [
-        _row(metric, members, labels, failures)
-        for group in groups
-        if (members := tuple(run for run in group if levels[run] is not None))
+    many = len(curves)
+    given = zip(curves, factors or (1.0,) * many, units or ("",) * many, axis.scales or (None,) * many, strict=True)
+    placed = [
+        None if curve is None else (curve, factor, unit, places_of(curve, scale))
+        for curve, factor, unit, scale in given
     ]
-    compared = [row for row in rows if math.isfinite(row.level) and not metric.ended_early(row.runs[0])]
+    end = common_end([own[-1] for own in placed if own is not None], axis.name)
+    better = BETTER.get(meaning.direction, "")
+    runs = tuple(None if own is None else _result(*own, end, better, kind) for own in placed)
+    of_runs = {own.unit for own in runs if own is not None}
+    unit, ranked = next(iter(of_runs), "") if len(of_runs) == 1 else "", better if in_steps and len(of_runs) < 2 else ""
+    metric = MetricRows(name, meaning, unit, ranked, (), runs, end, axis.name, in_steps, kind)
+    rows = [row for group in groups if (row := _row(metric, group, labels, failures)) is not None]
+    compared = [row for row in rows if math.isfinite(row.level) and row.end == end]
     if metric.better:
         compared.sort(key=lambda row: row.level, reverse=better == "higher")
         if len(compared) > 1:
-            compared = _ranked(metric, cut, compared)
+            compared = _ranked(metric, compared)
     known = {row.runs for row in compared}
     others = sorted((row for row in rows if row.runs not in known), key=lambda row: not math.isfinite(row.level))
     return replace(metric, rows=(*compared, *others))
@@ -225,12 +230,39 @@ def level_until(curve: Curve, step: int | None) -> float:
     return level_value(curve.values if step is None else curve.values[: curve.row_after(step)])
 
 
+def first_line(metric: MetricRows | None) -> str:
+    """Return what the first two rows of a metric show, in one sentence of at most about 20 words.
+
+        lr3e-6 is ahead of lr1e-6: reward 0.6103 against 0.5103; one run each
+        No run is ahead in reward: a 0.5103, b 0.5100, within noise; one run each
+
+    A row is ahead if noise does not explain its difference to the next one, and if one of its runs is healthy. "" if
+    nothing can be compared.
+    """
+    if metric is None or not metric.better or not metric.rows:
+        return ""
+    what = f"best {metric.label}" if metric.kind == "best" else metric.label
+    if len(metric.ranked) < 2:
+        row = metric.rows[0]
+        level, error = (format_number(number, metric.unit) for number in (row.level, row.se))
+        return f"{row.name}: mean {what} {level} ± {error} SE" if row.n > 1 else ""
+    first, second = metric.ranked[:2]
+    own, other = (format_number(row.level, metric.unit) for row in (first, second))
+    is_alone = first.n == second.n == 1
+    at = "" if metric.axis == "step" else f" at equal {equal_words(metric.axis).removesuffix(' since the start')}"
+    if doubt := _doubt(metric, first, second):
+        said = f"No run is ahead in {what}: {first.name} {own}, {second.name} {other}{at}, {doubt}"
+    else:
+        said = f"{first.name} is ahead of {second.name}: {what} {own} against {other}{at}"
+    return f"{said}; one run each" if is_alone and second.behind.is_known else said
+
+
 def main_metric(metrics: Sequence[MetricRows]) -> MetricRows | None:
     """Return the most important metric that has a better direction, or else the first one, of those that two runs have.
 
     Of a single run it is the metric that would decide; None without any.
     """
-    shared = [m for m in metrics if sum(own is not None for own in m.levels) >= min(2, len(m.levels)) and m.in_steps]
+    shared = [metric for metric in metrics if metric.count >= min(2, len(metric.runs)) and metric.in_steps]
     judged = [metric for metric in shared if metric.better]
     return min(judged or shared[:1], key=lambda metric: decision_rank(metric.meaning), default=None)
 
@@ -240,12 +272,27 @@ def decision_rank(meaning: Meaning) -> int:
     return DECIDING.index(meaning.concept) if meaning.concept in DECIDING else len(DECIDING)
 
 
-def _cut(curve: Curve | None, places: Places | None, factor: float, end: Place | None) -> Floats | None:
-    """Return the values of a curve up to a position."""
-    if curve is None:
-        return None
+def _doubt(metric: MetricRows, first: Row, second: Row) -> str:
+    """Return why the first row is not ahead of the second; "" if it is."""
+    if metric.kind == "best" and first.n == second.n == 1:
+        return "best values have no error"
+    if not second.behind.is_known:
+        return "too few points to judge"
+    if second.tied:
+        return "equal" if first.level == second.level else "within noise"
+    return "the first is not healthy" if len(first.not_healthy) == first.n else ""
+
+
+def _result(
+    curve: Curve, factor: float, unit: str, places: Places | None, end: Place | None, better: str, kind: str
+) -> RunResult:
+    """Return the metric in a run. better: the better direction, also of one whose rows are not ranked."""
     values = curve.values if places is None or end is None else curve.values[: _rows_until(places, end)]
-    return values * factor if factor != 1 else values
+    values = values * factor if factor != 1 else values
+    own, top = level(values), best(curve.steps[: len(values)], values, better) if better else None
+    value = own.value if kind == "level" else math.nan if top is None else top[1]
+    is_early = end is not None and places is not None and bool(places[-1] < end)
+    return RunResult(curve, factor, unit, places, values, own, top, value, is_early)
 
 
 def _rows_until(places: Places, place: Place) -> int:
@@ -253,57 +300,40 @@ def _rows_until(places: Places, place: Place) -> int:
     return int(np.searchsorted(places, limit, "right"))
 
 
-def _ranked(metric: MetricRows, cut: Sequence[Floats | None], rows: Sequence[Row]) -> list[Row]:
+def _ranked(metric: MetricRows, rows: Sequence[Row]) -> list[Row]:
     """Return the rows, the best first, with their ranks and their differences to the first one."""
     first, *others = rows
     ranked: list[Row] = []
     for number, own in enumerate(others, 2):
-        behind = _difference(metric, cut, own, first)
+        behind = metric.difference(own, first)
         is_worse = behind.is_beyond_noise(len(others)) and (behind.value < 0) is (metric.better == "higher")
-        is_tied = not is_worse and all(better.is_tied for better in ranked)
-        ranked.append(replace(own, rank=number, behind=behind, is_tied=is_tied))
-    return [replace(first, rank=1, is_tied=any(own.is_tied for own in ranked)), *ranked]
+        tied = not is_worse and all(better.tied for better in ranked)
+        ranked.append(replace(own, rank=number, behind=behind, tied=tied))
+    return [replace(first, rank=1, tied=any(own.tied for own in ranked)), *ranked]
 
 
-def _difference(metric: MetricRows, cut: Sequence[Floats | None], own: Row, other: Row) -> Difference:
-    """Return the difference of two rows: of two single runs that of their curves."""
-    if metric.kind == "best" or len(own.runs) + len(other.runs) > 2:
-        first, second = (np.array([metric.result_of(run) for run in row.runs], np.float64) for row in (own, other))
-        return difference_of_groups(first, second)
-    (a,), (b,) = own.runs, other.runs
-    values, others, x, other_x = cut[a], cut[b], metric.places[a], metric.places[b]
-    apart = UNKNOWN
-    if values is not None and others is not None and x is not None and other_x is not None:
-        positions = (np.asarray(p[: len(v)], np.float64) for p, v in ((x, values), (other_x, others)))
-        apart = difference(next(positions), values, next(positions), others)
-    return apart if apart.is_known else replace(UNKNOWN, value=own.level - other.level)
-
-
-def _row(metric: MetricRows, members: tuple[int, ...], labels: Sequence[str], failures: Sequence[str]) -> Row:
-    """Return the row of runs with the metric. Those that ended early have no result, unless all of them did."""
-    full = tuple(run for run in members if not metric.ended_early(run) and math.isfinite(metric.result_of(run)))
-    runs = full or members[:1]
-    results = np.array([metric.result_of(run) for run in runs], np.float64)
-    own, places = metric.levels[runs[0]], metric.places[runs[0]]
-    level, deviation = float(results[0]), math.nan
-    error = math.nan if own is None or metric.kind == "best" else own.error
+def _row(metric: MetricRows, group: Sequence[int], labels: Sequence[str], failures: Sequence[str]) -> Row | None:
+    """Return the row of a group, None without the metric. Runs that ended early have no result, unless all did."""
+    known = {run: own for run in group if (own := metric.runs[run]) is not None}
+    if not known:
+        return None
+    full = tuple(run for run, own in known.items() if not own.ended_early and math.isfinite(own.value))
+    runs = full or tuple(known)[:1]
+    first, results = known[runs[0]], np.array([known[run].value for run in runs], np.float64)
+    mean, deviation, error = float(results[0]), math.nan, math.nan if metric.kind == "best" else first.level.error
     if len(runs) > 1:
-        known = statistics(results)
-        level, deviation = known.mean, known.deviation
+        of_runs = statistics(results)
+        mean, deviation = of_runs.mean, of_runs.deviation
         error = deviation / math.sqrt(len(runs))
-    tops = [top for run in runs if (top := metric.bests[run]) is not None]
+    tops = [top for run in runs if (top := known[run].best) is not None]
     sign = 1.0 if metric.meaning.direction == "down" else -1.0
     return Row(
-        _name([labels[run] for run in members]),
+        _name([labels[run] for run in known]),
         runs,
         tuple(run for run in runs if failures and failures[run]),
-        tuple(run for run in members if run not in runs),
-        level,
-        error,
-        deviation,
-        float(results.min()),
-        float(results.max()),
-        places[-1].item() if places is not None and metric.ended_early(runs[0]) else metric.end,
+        tuple(run for run in known if run not in runs),
+        *(mean, error, deviation, float(results.min()), float(results.max())),
+        first.places[-1].item() if first.places is not None and first.ended_early else metric.end,
         min(tops, key=lambda top: sign * top[1], default=None),
     )
 

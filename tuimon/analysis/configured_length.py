@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tuimon import lazy_re as re
-from tuimon.analysis.comparing import flat
+from tuimon.analysis.comparing import flat, number_of
 
 _TOTAL_KEYS = (
     "total_training_steps",
@@ -58,12 +58,8 @@ def _first_number(config: Mapping[str, Any], keys: Iterable[str]) -> float | Non
 
 def number(value: Any) -> float:
     """Return a number that was logged or set, perhaps as text; NaN for what is not a number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return math.nan
-    try:
-        return float(value)
-    except ValueError:
-        return math.nan
+    known = number_of(value)
+    return math.nan if known is None else known
 
 
 def whole(value: Any) -> int | None:

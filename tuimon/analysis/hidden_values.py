@@ -14,7 +14,6 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
-from tuimon.analysis.words import conflict_text
 from tuimon.model.points import Indices
 from tuimon.store import Curve, Run
 
@@ -46,7 +45,9 @@ def hidden_conflict(run: Run) -> str:
         return ""
     found = [disagreement for metric in run.metrics for disagreement in run.curve(metric).disagreements]
     values, files = sum(item.steps for item in found), len({item.source for item in found})
-    return conflict_text(values, files) if values else ""
+    verb = "conflicts and is" if values == 1 else "conflict and are"
+    of = f"{values} value{'s' * (values != 1)} of {files} file{'s' * (files != 1)}"
+    return f"{of} {verb} hidden" if values else ""
 
 
 def hidden_values(run: Run, metric: str) -> Iterator[HiddenValues]:

@@ -1,7 +1,7 @@
 """Progress of a run at a moment: its state, pace and time left, from facts that progress_inputs.py gathers.
 
-    report(known, now).claim
-    State("quiet", "open", "python (pid 4711) has the log open", "step 29 of 300", age=10800.0, gap=12.0)
+    report(known, now)
+    ProgressReport(state="quiet", reason="open", fact="python (pid 4711) has the log open", age=10800.0, gap=12.0, …)
 
 - The state is the word of the first row of STATES whose condition holds, with its evidence.
 - Words of a log count for the attempt that wrote them: progress_inputs.py leaves out those of an earlier one.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -119,50 +119,26 @@ class ProgressInputs(Struct, frozen=True):
         return self.counted or self.step_name
 
 
-class State(Struct, frozen=True):
-    """A state with what it was concluded from; NaN and "" where that is unknown."""
-
-    word: str
-    """running | quiet (silent for longer than usual) | finished, crashed (the log says so, or the total is reached) |
-    ended (nothing more is known) | unknown (no point, or no times) | reading (its history has not been read yet)."""
-    reason: str
-    """Which row of STATES it is, such as "logged", "total", "open", "closed", "silent", "no times"."""
-    evidence: str
-    """A fact: words of the log, or who has it open."""
-    position: str = ""
-    """Such as "step 29 of 300"; "" without a total."""
-    age: float = math.nan
-    """Time since the newest point, or else since the log changed last (s)."""
-    gap: float = math.nan
-    """Usual time between two points (s)."""
-    is_of_point: bool = True
-    """Whether `age` is that of a point."""
-
-    @property
-    def sentence(self) -> str:
-        """Evidence, age, usual gap and position: "last point 3 h ago, usually every 12 s; step 29 of 300"."""
-        said = self.reason == "logged" or self.word in ("finished", "unknown")
-        usual = f", usually every {duration(self.gap)}" if math.isfinite(self.gap) and self.aged and not said else ""
-        position = "" if self.word == "running" else self.position
-        parts = (self.evidence, self.aged) if said else (f"{self.aged}{usual}", position, self.evidence)
-        return "; ".join(filter(None, parts))
-
-    @property
-    def aged(self) -> str:
-        """The age in words: "last point 3 h ago"; "" if it is unknown."""
-        if not math.isfinite(self.age):
-            return ""
-        ago = f"{silence(self.age)} ago" if self.age >= _JUST else "just now"
-        return f"{'last point' if self.is_of_point else 'log changed'} {ago}"
-
-
 class ProgressReport(ProgressInputs, frozen=True, kw_only=True):
     """The facts with what follows from them at one moment. Durations in seconds; NaN or None if unknown."""
 
     total: int | None
     """Number of training steps: the logged one unless the step is past it, or that of the epochs."""
-    claim: State
-    """The state with what it was concluded from."""
+    state: str
+    """running | quiet (silent for longer than usual) | finished, crashed (the log says so, or the total is reached) |
+    ended (nothing more is known) | unknown (no point, or no times) | reading (its history has not been read yet)."""
+    reason: str
+    """Which row of STATES it is, such as "logged", "total", "open", "closed", "silent", "no times"."""
+    fact: str
+    """What shows the state: words of the log, or who has it open; may be ""."""
+    place: str
+    """Such as "step 29 of 300"; "" without a total."""
+    age: float
+    """Time since the newest point, or else since the log changed last (s)."""
+    gap: float
+    """Usual time between two points (s)."""
+    is_of_point: bool
+    """Whether `age` is that of a point."""
     seconds_per_step: float
     """Usual time per step including its share of the pauses so far (evaluations, checkpoints), as in the ETA."""
     eta_seconds: float
@@ -174,24 +150,21 @@ class ProgressReport(ProgressInputs, frozen=True, kw_only=True):
     """Whether the step is clearly before the end, and no word of the log explains it."""
 
     @property
-    def state(self) -> str:
-        """Word of the state."""
-        return self.claim.word
-
-    @property
     def evidence(self) -> str:
-        """One sentence with the numbers that the state is based on."""
-        return self.claim.sentence
+        """Fact, age, usual gap and position: "last point 3 h ago, usually every 12 s; step 29 of 300"."""
+        said = self.reason == "logged" or self.state in ("finished", "unknown")
+        usual = f", usually every {duration(self.gap)}" if math.isfinite(self.gap) and self.aged and not said else ""
+        place = "" if self.state == "running" else self.place
+        parts = (self.fact, self.aged) if said else (f"{self.aged}{usual}", place, self.fact)
+        return "; ".join(filter(None, parts))
 
     @property
-    def reason(self) -> str:
-        """Which condition of the state holds: "total", "open", "closed", "silent" …"""
-        return self.claim.reason
-
-    @property
-    def gap(self) -> float:
-        """Usual time between two points (s)."""
-        return self.claim.gap
+    def aged(self) -> str:
+        """The age in words: "last point 3 h ago"; "" if it is unknown."""
+        if not math.isfinite(self.age):
+            return ""
+        ago = f"{silence(self.age)} ago" if self.age >= _JUST else "just now"
+        return f"{'last point' if self.is_of_point else 'log changed'} {ago}"
 
     @property
     def cause(self) -> str:
@@ -214,38 +187,29 @@ class ProgressReport(ProgressInputs, frozen=True, kw_only=True):
         """Whether the training ended before its end."""
         return self.state == "crashed" or (self.state == "ended" and self.is_early)
 
-    @property
-    def age(self) -> float:
-        """Time since the newest point, or else since the log changed last (s); NaN if unknown."""
-        return self.claim.age
-
 
 def report(known: ProgressInputs, now: float) -> ProgressReport:
     """Return the progress at `now`, seconds since the epoch."""
-    claim, total, pace = state_of(known, now), total_steps(known), known.pace
+    state, total, pace = _state(known, now), total_steps(known), known.pace
     seconds = pace.mean_seconds if pace else known.bar_seconds
     eta, eta_range = math.nan, (math.nan, math.nan)
     is_paced = pace.count >= _FEWEST if pace else seconds > 0
-    if claim.word == "running" and is_paced and total is not None and known.step is not None:
+    if state["state"] == "running" and is_paced and total is not None and known.step is not None:
         left = total - bool(known.counted) - known.step
         low, high = (pace.low + pace.pause_seconds, pace.high + pace.pause_seconds) if pace else (seconds, seconds)
         # A step that takes much longer than usual may never end: until it does, the time left is not known to shrink.
         longest = max(_TOLERATED * pace.interval, pace.longest_pause) if pace else _TOLERATED * seconds
-        elapsed = min(claim.age, left * seconds, longest)
+        elapsed = min(state["age"], left * seconds, longest)
         eta = left * seconds - elapsed
         eta_range = max(0.0, left * low - elapsed), max(0.0, left * high - elapsed)
-    facts = {name: getattr(known, name) for name in known.__struct_fields__}
+    facts = {name: getattr(known, name) for name in known.__struct_fields__} | state | {"total": total}
     return ProgressReport(
-        **facts
-        | {
-            "total": total,
-            "claim": claim,
-            "seconds_per_step": seconds,
-            "eta_seconds": eta,
-            "eta_range": eta_range,
-            "finish_time": now + eta,
-            "is_early": claim.reason != "logged" and ends_early(known),
-        }
+        **facts,
+        seconds_per_step=seconds,
+        eta_seconds=eta,
+        eta_range=eta_range,
+        finish_time=now + eta,
+        is_early=state["reason"] != "logged" and ends_early(known),
     )
 
 
@@ -305,8 +269,8 @@ STATES: tuple[tuple[str, str, Callable[[_Moment], bool], Callable[[_Moment], str
 """(word, reason, condition, evidence) of the states; the first whose condition holds is that of the run."""
 
 
-def state_of(known: ProgressInputs, now: float) -> State:
-    """Return the state at `now`, seconds since the epoch."""
+def _state(known: ProgressInputs, now: float) -> dict[str, Any]:
+    """Return the fields of the report from `state` to `is_of_point`."""
     change = known.last_change if known.last_change <= now + _MAX_AHEAD else math.nan
     is_point_usable = known.last_wall_time <= now + _MAX_AHEAD or math.isnan(change)
     point = known.last_wall_time if is_point_usable else math.nan
@@ -316,17 +280,17 @@ def state_of(known: ProgressInputs, now: float) -> State:
     grows = known.last_growth > life and now - known.last_growth <= _BUFFERED
     moment = _Moment(known, silent, tolerated_silence(known.pace, grows, math.isfinite(known.closed)))
     word, reason, _, evidence = next(row for row in STATES if row[2](moment))
-    texts = [evidence(moment), known.last_error and f"its console ends: {known.last_error}"]
-    is_told = reason in ("open", "closed", "silent")
-    return State(
-        word,
-        reason,
-        "; ".join(filter(None, texts)) if is_told else texts[0],
-        _position(known),
-        silent if math.isnan(point) else max(now - point, 0.0),
-        known.pace.interval if known.pace else math.nan,
-        is_of_point=math.isfinite(point),
-    )
+    is_of_silence = reason in ("open", "closed", "silent")
+    error = f"its console ends: {known.last_error}" if is_of_silence and known.last_error else ""
+    return {
+        "state": word,
+        "reason": reason,
+        "fact": "; ".join(filter(None, (evidence(moment), error))),
+        "place": _position(known),
+        "age": silent if math.isnan(point) else max(now - point, 0.0),
+        "gap": known.pace.interval if known.pace else math.nan,
+        "is_of_point": math.isfinite(point),
+    }
 
 
 def tolerated_silence(pace: Pace | None, grows: bool = False, is_closed: bool = False) -> float:

@@ -19,7 +19,7 @@ from tuimon.analysis.log_files import (
     writer_of,
 )
 from tuimon.analysis.pace import Pace, pace_of
-from tuimon.analysis.progress import ProgressInputs, ProgressReport, State, report, tolerated_silence, total_steps
+from tuimon.analysis.progress import ProgressInputs, ProgressReport, report, tolerated_silence, total_steps
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.system_metrics import system_metrics
 from tuimon.analysis.training_steps import global_step
@@ -56,7 +56,8 @@ def progress_of(run: Run, now: float) -> ProgressReport:
 
 
 def _while_reading(progress: ProgressReport, evidence: str) -> ProgressReport:
-    return replace(progress, claim=State("reading", "reading", evidence), eta_seconds=math.nan)
+    unknown = {"place": "", "age": math.nan, "gap": math.nan, "eta_seconds": math.nan}
+    return replace(progress, state="reading", reason="reading", fact=evidence, **unknown)
 
 
 def state_at(run: Run, now: float) -> str:
@@ -68,7 +69,7 @@ def state_at(run: Run, now: float) -> str:
 def not_understood(snapshot: Snapshot, now: float) -> Mapping[int, str]:
     """Return run id -> reason for the runs whose files give no point although they are complete."""
     reports = {run.id: progress_of(run, now) for run in snapshot.runs if not run.point_count}
-    return {id: report.evidence for id, report in reports.items() if report.claim.reason == "not understood"}
+    return {id: report.evidence for id, report in reports.items() if report.reason == "not understood"}
 
 
 def steps_left(run: Run) -> int | None:

@@ -34,7 +34,7 @@ class SettingEffect(Struct, frozen=True):
     difference: Difference
     """Mean of the paired differences, the result with the best value less that with the worst."""
     pairs: int
-    is_beyond_noise: bool
+    beyond_noise: bool
     """Whether noise does not explain it (2 %, divided by the number of pairs of values of all settings)."""
 
 

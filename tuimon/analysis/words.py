@@ -37,12 +37,6 @@ def damage_text(parts: int, size: int, cut_short: bool = False) -> str:
     return " and ".join(filter(None, (damaged, cut))) + (f", {format_bytes(size)}" if size else "")
 
 
-def conflict_text(values: int, files: int) -> str:
-    """Return "3 values of 2 files conflict and are hidden"."""
-    verb = "conflicts and is" if values == 1 else "conflict and are"
-    return f"{values} value{'s' * (values != 1)} of {files} file{'s' * (files != 1)} {verb} hidden"
-
-
 def time_of_day(when: float) -> str:
     """Format seconds since the epoch as local time of day: "17:42:03"."""
     return local_time(when) or "an invalid time"

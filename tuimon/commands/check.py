@@ -98,9 +98,7 @@ def _run(options: argparse.Namespace) -> int:
         return code
     if not has_points:
         reports = [progress_of(run, now) for run in snapshot.runs]
-        reason = next(
-            (report.evidence for report in reports if report.claim.reason == "not understood"), "no point yet"
-        )
+        reason = next((report.evidence for report in reports if report.reason == "not understood"), "no point yet")
         raise NothingFound(f"nothing to check: {clean(reason)}", "tuimon doctor names every file and the reason")
     if not may_log and not all(own.is_concept for own in unmatched):
         return ExitCode.USAGE

@@ -21,8 +21,8 @@ from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.metric_filter import chosen
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.windows import NINE
-from tuimon.detectors._incidents import Incident, Incidents, Score
-from tuimon.detectors._scores import Spike
+from tuimon.detectors._incidents import Incident, Incidents
+from tuimon.detectors._scores import Score, Spike
 from tuimon.errors import UsageError
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats

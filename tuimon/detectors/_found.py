@@ -19,8 +19,8 @@ from tuimon.analysis.progress_inputs import failed_rank, progress_inputs, progre
 from tuimon.analysis.run_states import ACTIVE
 from tuimon.analysis.words import duration, silence
 from tuimon.detectors._engine import Rule, level_of
-from tuimon.detectors._incidents import MOST, Beginning, Incident, Incidents
-from tuimon.detectors._scores import Limit
+from tuimon.detectors._incidents import MOST, Incident, Incidents
+from tuimon.detectors._scores import Beginning, Limit
 from tuimon.model.alerts import Alert, Change
 from tuimon.ranks.advice import of_scheduler, of_used_memory
 from tuimon.store import Curve, Run
@@ -250,7 +250,7 @@ def liveness(run: Run, rule: Rule, s: Mapping[str, Any], now: float) -> Iterator
     """
     progress = progress_of(run, now)
     state = progress.state
-    is_alert = not failed_rank(run) if state == "crashed" else progress.is_early or progress.claim.reason == "open"
+    is_alert = not failed_rank(run) if state == "crashed" else progress.is_early or progress.reason == "open"
     if state not in _ENDS or not is_alert:
         return
     severity, word, hint = _ENDS[state]
@@ -267,7 +267,7 @@ def silent(run: Run, rule: Rule, s: Mapping[str, Any], now: float) -> Iterator[A
     Unlike liveness it knows no exceptions but runs that have finished: a run that has "ended" may have been killed.
     """
     progress = progress_of(run, now)
-    if progress.state == "finished" or progress.claim.reason == "not understood":
+    if progress.state == "finished" or progress.reason == "not understood":
         return
     if progress.age > s["limit"]:
         limit = duration(s["limit"])

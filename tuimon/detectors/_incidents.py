@@ -1,21 +1,21 @@
-"""Incidents from scores: raised once, cleared once, with hysteresis, and computed incrementally.
+"""Incidents of a score: raised once, cleared once, with hysteresis, and computed incrementally.
 
-A score says how bad each point is. An incident is raised when several points in a row score at least the upper
-threshold, and is cleared when several in a row score less than the lower one. Both depend on earlier points only, so
-incidents remain valid when a curve grows, and only new points need to be scored: `Incidents.extended` goes on.
+An incident is raised when several points in a row are past the limit of a score, and is cleared when several in a row
+are not past half of the way to it. Both depend on earlier points only, so incidents remain valid when a curve grows,
+and only new points need to be compared: `Incidents.extended` goes on.
 
 `joined` makes one row of the alerts of one failure: the worst first, which names the others.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tuimon.detectors._scores import Beginning, Score
 from tuimon.model.alerts import SEVERITIES, Alert, Change
 from tuimon.model.points import Floats
 
@@ -26,18 +26,6 @@ _SOON = 5
 _LEAST = 20
 _MOST_TOLD = 2
 """Alerts of another kind whose change is told in the alert of an incident."""
-_ABOVE_ONE = math.nextafter(1.0, 2.0)
-
-
-class Beginning(NamedTuple):
-    """What is known when an incident is raised."""
-
-    row: int
-    """Row at which the values left the usual level."""
-    usual: float | None
-    """Usual level; None for a limit."""
-    bound: float
-    """Limit."""
 
 
 class Incident(NamedTuple):
@@ -60,42 +48,6 @@ class Incident(NamedTuple):
         return Incident(self.first + rows, self.raised + rows, self.last + rows, cleared, begun)
 
 
-class Score(Struct, frozen=True, kw_only=True, tag_field="is"):
-    """Base of the scores of a curve, with the thresholds for them. Equal scores find the same incidents.
-
-    The values are finite, NaN is replaced by the value before it.
-    """
-
-    raise_after: int = 4
-    clear_after: int = 8
-    falls: bool = False
-    """Whether low values are bad."""
-
-    @property
-    def thresholds(self) -> tuple[float, float, int]:
-        """(score from which on a point is bad, score below which it is good, good points that end an incident)."""
-        return _ABOVE_ONE, 0.5, self.clear_after
-
-    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        """Return (scores of the rows from `begin` on, state for the next call); NaN counts as good.
-
-        A bounded number of rows before `begin` may be read. carried: the state that the previous call returned.
-        """
-        raise NotImplementedError
-
-    def scores_since(self, begun: Beginning, values: Floats, begin: int) -> Floats | None:
-        """Return the scores by what was usual when an incident began; None if that does not count."""
-        return None
-
-    def beginning(self, values: Floats, first: int, raised: int) -> Beginning:
-        """Return what is known when an incident is raised."""
-        raise NotImplementedError
-
-    def change(self, peak: float) -> str:
-        """Return what a metric does, one of KINDS of analysis/alert_words.py. peak: the farthest value."""
-        return "fallen" if self.falls else "risen"
-
-
 class Incidents(Struct, frozen=True, eq=False):
     """Incidents of a score in the first `length` values, and the state to continue from there."""
 
@@ -107,35 +59,37 @@ class Incidents(Struct, frozen=True, eq=False):
     """Points in a row, up to the last, that are bad, or good while an incident is active."""
 
     def extended(self, values: Floats, score: Score) -> Incidents:
-        """Return the incidents in all of `values`, of which the first `length` have already been scored."""
+        """Return the incidents in all of `values`, of which the first `length` have already been compared."""
         if len(values) <= self.length:
             return self
-        scores, carried = score.scores(values, self.length, self.carried)
-        high, low, needed = score.thresholds
+        now = score.compared(values, self.length, self.carried)
+        sign = -1.0 if score.falls else 1.0
+        bad = sign * now.level > sign * now.bound  # NaN is not
+
+        def lasting(begun: Beginning) -> list[bool]:
+            """Return for each row whether the level is more than half of the way to the limit."""
+            middle = (now.usual + now.bound) / 2 if score.moves else begun.middle
+            still: list[bool] = (sign * now.level > sign * middle).tolist()
+            return still
+
         incidents, streak = list(self.incidents), self.streak
         is_active = bool(incidents) and incidents[-1].cleared is None
-        if not is_active and not (scores >= high).any():  # the common case
-            return Incidents(len(values), self.incidents, carried)
-        compared = score.scores_since(incidents[-1].begun, values, self.length) if is_active else None
-        own = (scores if compared is None else compared).tolist()
+        if not is_active and not bad.any():  # the common case
+            return Incidents(len(values), self.incidents, now.carried)
+        own = lasting(incidents[-1].begun) if is_active else bad.tolist()
         for place, row in enumerate(range(self.length, len(values))):
-            if is_active:
-                streak = 0 if own[place] >= low else streak + 1
-                if streak == needed:
-                    incidents[-1] = incidents[-1]._replace(last=row - needed, cleared=row)
-                    is_active, streak, own = False, 0, scores.tolist()
-            else:
-                streak = streak + 1 if own[place] >= high else 0
-                if streak == score.raise_after:
-                    first = row - streak + 1
-                    begun = score.beginning(values[: row + 1], first, row)
-                    incidents.append(Incident(first, row, row, None, begun))
-                    is_active, streak = True, 0
-                    compared = score.scores_since(begun, values, self.length)
-                    own = own if compared is None else compared.tolist()
+            streak = streak + 1 if own[place] is not is_active else 0
+            if is_active and streak == score.needed:
+                incidents[-1] = incidents[-1]._replace(last=row - streak, cleared=row)
+                is_active, streak, own = False, 0, bad.tolist()
+            elif not is_active and streak == score.raise_after:
+                first = row - streak + 1
+                begun = score.beginning(values[: row + 1], first, row)
+                incidents.append(Incident(first, row, row, None, begun))
+                is_active, streak, own = True, 0, lasting(begun)
         if is_active:
             incidents[-1] = incidents[-1]._replace(last=max(incidents[-1].raised, len(values) - 1 - streak))
-        return Incidents(len(values), tuple(incidents[-MOST:]), carried, streak)
+        return Incidents(len(values), tuple(incidents[-MOST:]), now.carried, streak)
 
 
 def joined(alerts: Iterable[Alert]) -> list[Alert]:

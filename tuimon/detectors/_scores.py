@@ -1,7 +1,7 @@
-"""How bad each point of a curve is, as functions of the points before it; _incidents.py makes incidents.
+"""Levels of a curve with what is usual and the limit, from the points before each; _incidents.py makes incidents.
 
-A score compares the level (the median of nine) with the one that is usual and with the limit: 0 at the usual level, 1
-at the limit. An incident begins above 1 and ends below one half; meanwhile both are those from before it began.
+A score compares the level (the median of nine) with the one that is usual and with the limit. An incident begins past
+the limit and ends before half of the way to it; meanwhile both are those from before it began.
 
 Limit    the limit is a number
 Start    a multiple of the level at the start
@@ -15,12 +15,12 @@ Creep    growth all along a window
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.analysis.windows import BLOCK, NINE, median_of_nine, usual
-from tuimon.detectors._incidents import Beginning, Score
 from tuimon.model.points import Floats, Indices
 
 Pair = tuple[Floats, Floats]
@@ -33,54 +33,102 @@ _SEARCHED = 64
 """Rows before an incident in which its beginning is searched."""
 
 
-class Limit(Score, frozen=True, kw_only=True, tag="limit"):
-    """Score: the value (or level) itself, negated if low values are bad. The first `skip` points are ignored."""
+class Beginning(NamedTuple):
+    """What is known when an incident is raised."""
 
-    limit: float
-    raise_after: int = 1
-    clear_after: int = 0
-    """0: as many as raise it, and at least 5."""
-    smooth: bool = False
-    skip: int = 0
+    row: int
+    """Row at which the values left the usual level."""
+    usual: float | None
+    """Usual level; None for a limit."""
+    bound: float
+    """Limit."""
 
     @property
-    def thresholds(self) -> tuple[float, float, int]:
-        beyond = math.nextafter(-self.limit if self.falls else self.limit, math.inf)  # a value that equals it is not
-        return beyond, beyond, self.clear_after or max(5, self.raise_after)
-
-    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        scores = median_of_nine(values, begin) if self.smooth else values[begin:]
-        scores = -scores if self.falls else scores
-        if begin < self.skip:
-            scores = scores.copy()
-            scores[: self.skip - begin] = np.nan
-        return scores, None
-
-    def beginning(self, values: Floats, first: int, raised: int) -> Beginning:
-        left = np.full(min(first + 1, _SEARCHED), self.limit)
-        return Beginning(_left(values, first, left, self.falls) if self.smooth else first, None, self.limit)
-
-    def change(self, peak: float) -> str:
-        return "zero" if self.falls and peak == 0 else "below" if self.falls else "above"
+    def middle(self) -> float:
+        """Value past which the incident goes on."""
+        return self.bound if self.usual is None else (self.usual + self.bound) / 2
 
 
-class Relative(Score, frozen=True, kw_only=True):
-    """Base of scores of a level between the usual one (0) and a limit (1), both as they were when an incident began."""
+class Compared(NamedTuple):
+    """Levels that are compared, row by row; NaN where one is not known."""
+
+    level: Floats
+    usual: Floats
+    bound: Floats
+    """Limit."""
+    carried: Any = None
+    """State for the next rows."""
+
+
+class Score(Struct, frozen=True, kw_only=True, tag_field="is"):
+    """Base of the scores of a curve. Equal scores find the same incidents.
+
+    The values are finite, NaN is replaced by the value before it.
+    """
+
+    raise_after: int = 4
+    clear_after: int = 8
+    """0: as many as raise it, and at least 5."""
+    falls: bool = False
+    """Whether low values are bad."""
+    smooth: bool = True
+    """Whether levels are compared, the medians of nine, in place of single values."""
+    moves: ClassVar[bool] = False
+    """Whether an incident goes on by what is usual now, in place of what was usual when it began."""
+
+    @property
+    def needed(self) -> int:
+        """Number of good points in a row that end an incident."""
+        return self.clear_after or max(5, self.raise_after)
+
+    def level(self, values: Floats, begin: int) -> Floats:
+        """Return what is compared at the rows from `begin` on."""
+        return median_of_nine(values, begin) if self.smooth else values[begin:]
 
     def baseline(self, values: Floats, begin: int) -> Pair:
         """Return (usual level, limit) at the rows from `begin` on; NaN where they are not known."""
         raise NotImplementedError
 
-    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        return _between(median_of_nine(values, begin), *self.baseline(values, begin)), None
+    def compared(self, values: Floats, begin: int, carried: Any) -> Compared:
+        """Return the levels at the rows from `begin` on. A bounded number of rows before `begin` may be read.
 
-    def scores_since(self, begun: Beginning, values: Floats, begin: int) -> Floats | None:
-        return _between(median_of_nine(values, begin), np.float64(begun.usual or 0.0), np.float64(begun.bound))
+        carried: the state that the previous call returned.
+        """
+        return Compared(self.level(values, begin), *self.baseline(values, begin))
 
     def beginning(self, values: Floats, first: int, raised: int) -> Beginning:
+        """Return what is known when an incident is raised."""
         usual, bound = self.baseline(values[: first + 1], max(0, first + 1 - _SEARCHED))
-        row = _left(values, first, usual + _LEFT * (bound - usual), self.falls)
+        row = _left(values, first, usual + _LEFT * (bound - usual), self.falls) if self.smooth else first
         return Beginning(row, float(usual[-1]), float(bound[-1]))
+
+    def change(self, peak: float) -> str:
+        """Return what a metric does, one of KINDS of analysis/alert_words.py. peak: the farthest value."""
+        return "fallen" if self.falls else "risen"
+
+
+class Limit(Score, frozen=True, kw_only=True, tag="limit"):
+    """A number is the limit of the values, or of the levels if `smooth`. The first `skip` points are ignored."""
+
+    limit: float
+    raise_after: int = 1
+    clear_after: int = 0
+    smooth: bool = False
+    skip: int = 0
+
+    def level(self, values: Floats, begin: int) -> Floats:
+        known = median_of_nine(values, begin) if self.smooth else values[begin:]
+        return np.where(np.arange(begin, len(values)) >= self.skip, known, np.nan)
+
+    def baseline(self, values: Floats, begin: int) -> Pair:
+        bound = np.full(len(values) - begin, self.limit)
+        return bound, bound
+
+    def beginning(self, values: Floats, first: int, raised: int) -> Beginning:
+        return Score.beginning(self, values, first, raised)._replace(usual=None)
+
+    def change(self, peak: float) -> str:
+        return "zero" if self.falls and peak == 0 else "below" if self.falls else "above"
 
 
 def _left(values: Floats, first: int, left: Floats, falls: bool) -> int:
@@ -94,13 +142,7 @@ def _left(values: Floats, first: int, left: Floats, falls: bool) -> int:
     return min(first, max(0, row - NINE // 2))
 
 
-def _between(now: Floats, usual: Any, bound: Any) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        scores: Floats = (now - usual) / (bound - usual)
-    return scores
-
-
-class Start(Relative, frozen=True, kw_only=True, tag="start"):
+class Start(Score, frozen=True, kw_only=True, tag="start"):
     """Limit: `ratio` times the median of the `first` points after the first `skip` ones.
 
     - floor: a limit above the usual level is at least this.
@@ -125,7 +167,7 @@ class Start(Relative, frozen=True, kw_only=True, tag="start"):
         return known, bound if self.falls else np.maximum(bound, self.floor)
 
 
-class Usual(Relative, frozen=True, kw_only=True, tag="usual"):
+class Usual(Score, frozen=True, kw_only=True, tag="usual"):
     """Limit: `ratio` times the usual level (see analysis/windows.py), and `deviations` times its noise away.
 
     - floor: the limit is at least this, and at least `of_start` of the first level. Without one, a usual level of 0 has
@@ -149,7 +191,7 @@ class Usual(Relative, frozen=True, kw_only=True, tag="usual"):
         return level, np.maximum(np.maximum(bound, floor), self.sudden * latest)
 
 
-class Half(Relative, frozen=True, kw_only=True, tag="half"):
+class Half(Score, frozen=True, kw_only=True, tag="half"):
     """Limit: `ratio` times the usual level at half of the points so far, and at least `floor`.
 
     It has no limit unless that level is at most twice the one at a quarter of the points: a rise from 0 is usual.
@@ -190,7 +232,7 @@ class _Way(NamedTuple):
     """Largest rise since the best level."""
 
 
-class Best(Relative, frozen=True, kw_only=True, tag="best"):
+class Best(Score, frozen=True, kw_only=True, tag="best"):
     """Limit: below the best level by `part` of the gain since the start, and by more than a level that wanders falls.
 
     That is `falls_by` times the largest fall before the best level, or rise after it, and more if the best was reached
@@ -202,9 +244,8 @@ class Best(Relative, frozen=True, kw_only=True, tag="best"):
     early: float = 120.0
     skip: int = 25
 
-    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        best, bound, carried = self._from(values, begin, carried)
-        return _between(median_of_nine(values, begin), best, bound), carried
+    def compared(self, values: Floats, begin: int, carried: Any) -> Compared:
+        return Compared(median_of_nine(values, begin), *self._from(values, begin, carried))
 
     def baseline(self, values: Floats, begin: int) -> Pair:
         best, bound, _ = self._from(values, 0, None)
@@ -230,26 +271,15 @@ class Best(Relative, frozen=True, kw_only=True, tag="best"):
         return known[0], known[1], way
 
 
-class Spike(Relative, frozen=True, kw_only=True, tag="spike"):
-    """Score: distance from the median of the nine values before, relative to its limit.
-
-    The limit is `extremes` times the third largest distance of the 128 points before, and `ratio` - 1 times that
-    median, which must not be 0. It moves on during an incident.
-    """
+class Spike(Score, frozen=True, kw_only=True, tag="spike"):
+    """Limit: as far from the median of the nine values before as `extremes` times the third largest distance of the
+    128 points before, and as `ratio` - 1 times that median, which must not be 0."""
 
     ratio: float
     extremes: float
     raise_after: int = 1
-
-    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        return _between(values[begin:], *self.baseline(values, begin)), None
-
-    def scores_since(self, begun: Beginning, values: Floats, begin: int) -> Floats | None:
-        return None
-
-    def beginning(self, values: Floats, first: int, raised: int) -> Beginning:
-        level, bound = self.baseline(values[: first + 1], first)
-        return Beginning(first, float(level[0]), float(bound[0]))
+    smooth: bool = False
+    moves: ClassVar[bool] = True
 
     def change(self, peak: float) -> str:
         return "jumped"
@@ -269,7 +299,7 @@ class Spike(Relative, frozen=True, kw_only=True, tag="spike"):
         bound[level == 0] = np.nan  # 0 has no multiple: most steps have no gradient then
         missing = np.full(len(rows) - len(level), np.nan)
         level, bound = np.concatenate((missing, level)), np.concatenate((missing, bound))
-        level[rows < 2 * BLOCK] = np.nan
+        bound[rows < 2 * BLOCK] = np.nan
         return level, bound
 
 
@@ -285,23 +315,24 @@ less."""
 
 
 class Creep(Score, frozen=True, kw_only=True, tag="creep"):
-    """Score: growth along a line in a window, relative to `part` of the level at its beginning.
+    """Limit: growth along a line in a window by `part` of the level at its beginning.
 
-    It is 0 unless the means of the sixteenths of the window deviate from a rising line by at most a twenty-fifth of the
-    growth. The windows have 32, 48, 64, 96 … points, without the first 16.
+    There is none unless the means of the sixteenths of the window deviate from a rising line by at most a twenty-fifth
+    of the growth. The windows have 32, 48, 64, 96 … points, without the first 16.
     """
 
     part: float
     raise_after: int = 8
     clear_after: int = BLOCK
+    moves: ClassVar[bool] = True
 
-    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+    def compared(self, values: Floats, begin: int, carried: Any) -> Compared:
         scores = np.zeros(len(values) - begin)
         for window in _WINDOWS:
             if len(values) < window + BLOCK:
                 break
             np.maximum(scores, self._in_window(values, begin, window // _BLOCKS), out=scores)
-        return scores, None
+        return Compared(scores, np.zeros(1), np.ones(1))
 
     def _in_window(self, values: Floats, begin: int, size: int) -> Floats:
         """Score each row by the last 16 whole blocks of `size` points before its own."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
@@ -14,13 +13,13 @@ from msgspec.structs import replace
 from tuimon import lazy_re as re
 from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.comparing import MISSING
-from tuimon.analysis.comparison_rows import MetricRows, Row
+from tuimon.analysis.comparison_rows import MetricRows, Row, RunResult
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.draw.numbers import format_exact
 from tuimon.draw.table import TextColumn
 from tuimon.errors import UsageError
-from tuimon.exports.documents import Count, Number, Split, State, StepValue, Version, known, note_entry, one_of
+from tuimon.exports.documents import Count, Number, Split, State, StepValue, Version, filled, known, note_entry, one_of
 from tuimon.exports.table import no_room, table_text, wrapped
 from tuimon.panels.lists.comparison import Comparison
 from tuimon.panels.lists.comparison_tables import comparison_tables, metric_table, reached_texts
@@ -141,8 +140,6 @@ class RowEntry(Struct, frozen=True, kw_only=True):
     """Names of the runs of this row."""
     not_healthy: tuple[str, ...]
     """Those of these runs with a failure."""
-    left_out: tuple[str, ...] = ()
-    """Always empty, as no run is left out; kept for readers of this version of the schema."""
     without_result: tuple[str, ...]
     """Runs of the group that ended too early or have no finite level."""
     n: Count
@@ -224,10 +221,10 @@ class CompareDocument(Struct, frozen=True, kw_only=True):
 def comparison_document(comparison: Comparison, now: float) -> CompareDocument:
     """Return the document. now: wall time (s since epoch)."""
     runs = (
-        ComparedRun(
-            id=run.id,
+        filled(
+            ComparedRun,
+            run,
             name=label,
-            path=run.path,
             note=note_entry(run.path),
             state=progress_of(run, now).state,
             failure=failure or None,
@@ -280,29 +277,25 @@ def _seeds(comparison: Comparison, main: MetricRows) -> SeedTable:
 
 def _effects(comparison: Comparison, main: MetricRows) -> Iterator[EffectEntry]:
     for effect in comparison.effects:
-        yield EffectEntry(
-            setting=effect.name,
-            metric=main.name,
-            best=effect.best,
-            worst=effect.worst,
-            difference=effect.difference.value,
-            se=known(effect.difference.error),
-            pairs=effect.pairs,
-            beyond_noise=effect.is_beyond_noise,
-        )
+        apart = effect.difference
+        numbers = {"difference": apart.value, "se": known(apart.error)}
+        values = {"best": effect.best, "worst": effect.worst}  # a setting may be infinite
+        yield filled(EffectEntry, effect, setting=effect.name, metric=main.name, **numbers, **values)
 
 
 def _metric(comparison: Comparison, metric: MetricRows) -> ComparedMetric:
-    return ComparedMetric(
-        name=metric.name,
+    return filled(
+        ComparedMetric,
+        metric,
         concept=metric.meaning.concept,
         split=metric.meaning.split,
-        unit=metric.unit,
         better=metric.better or None,
         results=metric.kind,
-        end=metric.end,
         rows=tuple(row_entry(comparison, row) for row in metric.rows),
-        runs=tuple(_run(comparison, metric, run) for run in range(len(comparison.runs))),
+        runs=tuple(
+            None if own is None else _run(own, meaning_of(run, own.curve.metric).logged_unit)
+            for run, own in zip(comparison.runs, metric.runs, strict=True)
+        ),
     )
 
 
@@ -313,41 +306,31 @@ def row_entry(comparison: Comparison, row: Row) -> RowEntry:
         for name, values in comparison.differences
         if all(len({repr(values[run]) for run in group}) == 1 for group in comparison.groups)
     }
-    return RowEntry(
-        name=row.name,
+    return filled(
+        RowEntry,
+        row,
         settings=settings,
         runs=comparison.labels_of(row.runs),
         not_healthy=comparison.labels_of(row.not_healthy),
         without_result=comparison.labels_of(row.without_result),
-        n=len(row.runs),
-        level=known(row.level),
-        se=known(row.error),
-        sd=known(row.deviation),
-        min=known(row.low),
-        max=known(row.high),
-        end=row.place,
         best=StepValue(*row.best) if row.best else None,
         rank=row.rank or None,
-        tied=row.is_tied,
         behind=known(row.behind.value),
         behind_se=known(row.behind.error),
     )
 
 
-def _run(comparison: Comparison, metric: MetricRows, run: int) -> RunMetric | None:
-    curve, level, best = metric.curves[run], metric.levels[run], metric.bests[run]
-    if curve is None or level is None:
-        return None
+def _run(own: RunResult, logged_unit: str) -> RunMetric:
     return RunMetric(
-        name=curve.metric,
-        unit=meaning_of(comparison.runs[run], curve.metric).logged_unit,
-        points=len(curve),
-        last=float(curve.values[-1]),
-        last_step=int(curve.steps[-1]),
-        best=StepValue(*best) if best else None,
-        level=known(level.value),
-        se=known(level.error),
-        level_points=level.count,
+        name=own.curve.metric,
+        unit=logged_unit,
+        points=len(own.curve),
+        last=float(own.curve.values[-1]),
+        last_step=int(own.curve.steps[-1]),
+        best=StepValue(*own.best) if own.best else None,
+        level=known(own.level.value),
+        se=known(own.level.error),
+        level_points=own.level.count,
     )
 
 
@@ -372,12 +355,11 @@ def as_text(
     - full: print every metric in full, and every setting.
     - baseline: name of a row or of one of its runs; the rows of the first table have their distance to it.
     """
-    sentences = list(filter(None, (comparison.first_line, comparison.axis.sentence)))
-    for sentence in sentences:
+    for sentence in comparison.sentences:
         yield from wrapped(sentence, width)
     left_out: list[str] = []
     for number, own in enumerate(comparison_tables(comparison, now, full)):
-        if number or sentences:
+        if number or comparison.sentences:
             yield ""
         if not number and baseline:
             own = replace(own, columns=[*own.columns, _distances(comparison, baseline)])
@@ -399,19 +381,17 @@ def _distances(comparison: Comparison, baseline: str) -> TextColumn:
 
     Raises UsageError if no row has this name.
     """
-    rows = comparison.main.rows if comparison.main is not None else ()
+    main = comparison.main
+    rows = main.rows if main is not None else ()
     base = next((row for row in rows if baseline in (row.name, *comparison.labels_of(row.runs))), None)
-    if base is None:
+    if main is None or base is None:
         raise UsageError(
             f"--baseline: no run {clean(baseline)} is compared", f"Rows: {', '.join(r.name for r in rows)}."
         )
-    distances = [
-        (row.level - base.level) / error if (error := math.hypot(row.error, base.error)) > 0 else math.nan
-        for row in rows
-    ]
+    apart = [main.difference(row, base) for row in rows]
     cells = [
-        "baseline" if row is base else f"{distance:+.1f} SE" if math.isfinite(distance) else "-"
-        for row, distance in zip(rows, distances, strict=True)
+        "baseline" if row is base else f"{own.value / own.error:+.1f} SE" if own.is_known and own.error else "-"
+        for row, own in zip(rows, apart, strict=True)
     ]
     return TextColumn("to the baseline", cells)
 

@@ -64,7 +64,7 @@ class Alert(Struct, frozen=True):
     value: float | None = None
     """Level or value that it has reached."""
     usual: float | None = None
-    """Level before the incident; of logs that differ, the value in the other one."""
+    """Level before the incident."""
     limit: float | None = None
     """Limit that it has passed, or will reach."""
     extreme: int | None = None

@@ -75,7 +75,7 @@ class Header(Panel, frozen=True):
         if cell_width(evidence) > left:
             evidence = fit(evidence, left) if left >= _LEAST_EVIDENCE else ""
         first = _fill([named, *parts, ((evidence, Role.MUTED),) if evidence else ()], size.width)
-        if report.claim.aged in evidence:
+        if report.aged in evidence:
             facts = [fact for fact in facts if fact != _last_point(report)]
         return TextView("", (first, _fill(_with_values(run, facts, options, size.width), size.width)))
 
@@ -89,7 +89,7 @@ def _state(report: ProgressReport, symbols: Symbols, alarms: int) -> Span:
 
 def _last_point(report: ProgressReport) -> Row:
     """Return the age of the last point, for a header without room for the sentence of its state; () if unknown."""
-    return ((report.claim.aged, Role.TEXT),) if report.claim.aged else ()
+    return ((report.aged, Role.TEXT),) if report.aged else ()
 
 
 def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from math import isfinite, nan
 
 import numpy as np
@@ -13,7 +14,6 @@ from msgspec.structs import replace
 from tuimon.analysis.change import LevelChange, change
 from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.statistics import quantiles
-from tuimon.analysis.timers import Timer, timer_tree
 from tuimon.draw.numbers import format_duration, format_fraction
 from tuimon.model.views import SERIES_ROLES, Bar, BarView, ChartView, Role, Row, Size, Span, Symbols
 from tuimon.panels._charts.axes import axis_word
@@ -25,6 +25,7 @@ from tuimon.panels._metrics import MetricReading, by_concept, curve_or_none, rea
 from tuimon.panels._text import signed_percent
 from tuimon.store import Curve, Run
 from tuimon.store.arrays import median
+from tuimon.vocabulary import Phase, is_nested, phase_of
 
 RECENT = 100
 """Number of points for the median and the 95th percentile of a timer."""
@@ -34,9 +35,51 @@ _SPARSE = 1.5
 """A timer is sparse if the distance of its points exceeds the usual distance by this factor."""
 
 
+class Timer(Struct, frozen=True):
+    """A timer of a whole phase, with its place in the tree."""
+
+    metric: str
+    phase: Phase
+    parent: str
+    """Metric of the enclosing timer; "" for a phase of the step."""
+    parts: tuple[tuple[str, str], ...]
+    """(part, metric) of its parts: execute, onload, offload."""
+
+
+@lru_cache(maxsize=64)
 def timers_of(metrics: tuple[str, ...]) -> tuple[Timer, ...]:
     """Return the timers among the metrics in the order of the step, each child directly after its parent."""
-    return timer_tree(by_concept(metrics).get("time.phase", ()))
+    phases = [(name, phase) for name in by_concept(metrics).get("time.phase", ()) if (phase := phase_of(name))]
+    parts: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    totals: dict[tuple[str, str], tuple[str, Phase]] = {}
+    for name, phase in phases:
+        key = (phase.domain, phase.name)
+        if phase.part == "total":
+            totals.setdefault(key, (name, phase))
+        elif phase.part != "statistic":
+            parts.setdefault(key, []).append((phase.part, name))
+    enclosing = {
+        name: [(other, outer) for other, outer in totals.values() if other != name and is_nested(phase, outer)]
+        for name, phase in totals.values()
+    }
+    tree: dict[str, list[Timer]] = {}
+    for key, (name, phase) in totals.items():
+        # Of several enclosing timers the parent is the outermost, and of these the first in the step.
+        parent = min(
+            enclosing[name],
+            key=lambda timer: (len(enclosing[timer[0]]), timer[1].order, timer[1].name),
+            default=("", None),
+        )[0]
+        tree.setdefault(parent, []).append(Timer(name, phase, parent, tuple(parts.get(key, ()))))
+    ordered: list[Timer] = []
+
+    def add(parent: str) -> None:
+        for timer in sorted(tree.pop(parent, ()), key=lambda timer: (timer.phase.order, timer.phase.name)):
+            ordered.append(timer)
+            add(timer.metric)
+
+    add("")
+    return tuple(ordered)
 
 
 class TimerReading(Struct, frozen=True, eq=False):

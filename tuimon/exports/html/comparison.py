@@ -20,50 +20,42 @@ _COLUMNS = 320
 
 def as_html(comparison: Comparison, now: float) -> str:
     """Return the page. now: wall time (s since epoch)."""
-    shared = [metric for metric in comparison.metrics if _shared(metric) > 1]
+    shared = [metric for metric in comparison.metrics if metric.count > 1]
     tables = list(comparison_tables(comparison, now))
     ranked = [metric_table(comparison, m) for m in shared if m.better and m is not comparison.main]
     return page(
         "comparison.html",
         now,
         title=f"Comparison of {len(comparison.runs)} runs",
-        sentences=sentences_of(comparison),
+        sentences=list(comparison.sentences),
         tables=tables,
         more=ranked,
         charts=[_chart(comparison, metric, i == 0) for i, metric in enumerate(shared[:_MAX_CHARTS])],
     )
 
 
-def sentences_of(comparison: Comparison) -> list[str]:
-    """Return what is said above the tables."""
-    return list(filter(None, (comparison.first_line, comparison.axis.sentence)))
-
-
 def seeds_summary(comparison: Comparison) -> dict[str, Any]:
     """Return the first sentences, and the table of the seeds if there are some, for the template of a report."""
     main = comparison.main if comparison.has_groups else None
     return {
-        "sentences": sentences_of(comparison),
+        "sentences": list(comparison.sentences),
         "tables": [metric_table(comparison, main)] if main is not None else [],
     }
 
 
 def main_chart(comparison: Comparison) -> ChartFigure | None:
     """Return the chart of the most important metric that two runs have; None if there is none."""
-    metric = next((metric for metric in comparison.metrics if _shared(metric) > 1), None)
+    metric = next((metric for metric in comparison.metrics if metric.count > 1), None)
     return _chart(comparison, metric, True) if metric else None
-
-
-def _shared(metric: MetricRows) -> int:
-    return sum(curve is not None for curve in metric.curves)
 
 
 def _chart(comparison: Comparison, metric: MetricRows, first: bool) -> ChartFigure:
     """Return the chart of a metric. If there are more runs than lines, it shows the best ones."""
     order = dict.fromkeys([*(run for row in metric.ranked for run in row.runs), *range(len(comparison.runs))])
-    chosen = list(order) if _shared(metric) > MOST_LINES else range(len(comparison.runs))
+    chosen = list(order) if metric.count > MOST_LINES else range(len(comparison.runs))
     runs = [comparison.runs[run] for run in chosen]
-    curves = {comparison.runs[run].id: curve.metric for run, curve in enumerate(metric.curves) if curve is not None}
+    both = zip(comparison.runs, metric.runs, strict=True)
+    curves = {run.id: own.curve.metric for run, own in both if own is not None}
     failed = {run.id for run, failure in zip(comparison.runs, comparison.failures, strict=True) if failure}
     columns = columns_for(runs, _COLUMNS)
     view = chart_across(runs, metric.name, curves, DEFAULTS, columns, failed=failed)

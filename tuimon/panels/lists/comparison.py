@@ -23,8 +23,7 @@ from tuimon.analysis.comparing import (
     seed_groups,
 )
 from tuimon.analysis.comparison_axis import ComparisonAxis, Place, comparison_axis
-from tuimon.analysis.comparison_rows import MetricRows, compare_rows, main_metric
-from tuimon.analysis.first_line import first_line
+from tuimon.analysis.comparison_rows import MetricRows, compare_rows, first_line, main_metric
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.run_states import failures_of
 from tuimon.analysis.setting_effects import SettingEffect, setting_effects
@@ -84,12 +83,17 @@ class Comparison(Struct, frozen=True, eq=False):
         return first_line(self.main)
 
     @property
+    def sentences(self) -> tuple[str, ...]:
+        """What is said above the tables: the first line, and along which axis the runs are compared."""
+        return tuple(filter(None, (self.first_line, self.axis.sentence)))
+
+    @property
     def effects(self) -> tuple[SettingEffect, ...]:
         """The settings that differ with the paired differences of the main metric, the largest first."""
         main = self.main
         if main is None or len(self.runs) < 3:
             return ()
-        results = [None if main.ended_early(run) else main.result_of(run) for run in range(len(self.runs))]
+        results = [None if own is None or own.ended_early else own.value for own in main.runs]
         return setting_effects(self.differences, results, main.meaning.direction != "down")
 
     @property
@@ -104,13 +108,13 @@ class Comparison(Struct, frozen=True, eq=False):
             return ()
         sign = -1.0 if main.meaning.direction == "down" else 1.0
         found: list[tuple[int, Place | None] | None] = []
-        for curve, factor, places in zip(main.curves, main.factors, main.places, strict=True):
-            reaching = curve is not None and sign * factor * curve.values >= sign * wanted
-            if curve is None or not np.any(reaching):
+        for own in main.runs:
+            reaching = own is not None and sign * own.factor * own.curve.values >= sign * wanted
+            if own is None or not np.any(reaching):
                 found.append(None)
             else:
                 row = int(np.argmax(reaching))
-                found.append((int(curve.steps[row]), None if places is None else places[row].item()))
+                found.append((int(own.curve.steps[row]), None if own.places is None else own.places[row].item()))
         return tuple(found)
 
     def labels_of(self, runs: Iterable[int]) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ def comparison_tables(comparison: Comparison, now: float, full: bool = False) ->
                 "SE": [error for _, error in differences],
                 "pairs": [str(effect.pairs) for effect in effects],
                 "beyond noise": [
-                    "yes" if effect.is_beyond_noise else "one pair" if effect.pairs == 1 else "no" for effect in effects
+                    "yes" if effect.beyond_noise else "one pair" if effect.pairs == 1 else "no" for effect in effects
                 ],
             },
             "One pair proves nothing; a difference shows no cause.",
@@ -78,7 +78,7 @@ def comparison_tables(comparison: Comparison, now: float, full: bool = False) ->
         rows = [(name, differing_words(values, _FACT)) for name, values in comparison.about]
         yield _by_run("Run, where it differs", comparison, rows, _FACT)
     others = [m for m in comparison.metrics if m is not main and (full or m.meaning.panel not in SECONDARY_PANELS)]
-    shared = [metric for metric in others if sum(own is not None for own in metric.levels) > 1]
+    shared = [metric for metric in others if metric.count > 1]
     if full:
         yield from (metric_table(comparison, metric) for metric in others)
     elif shared:
@@ -91,8 +91,7 @@ def comparison_tables(comparison: Comparison, now: float, full: bool = False) ->
 
 def screen_rows(comparison: Comparison, now: float, symbols: Symbols, width: int) -> list[Row]:
     """Return the sentences and tables as rows. Sentences are wrapped at `width` cells; tables are as wide as needed."""
-    sentences = filter(None, (comparison.first_line, comparison.axis.sentence))
-    rows: list[Row] = [row for sentence in sentences for row in _wrapped(sentence, width, Role.VALUE)]
+    rows: list[Row] = [row for sentence in comparison.sentences for row in _wrapped(sentence, width, Role.VALUE)]
     for table in comparison_tables(comparison, now):
         rows += [(), ((table.title, Role.TITLE),), *_table_rows(table)]
         rows += _wrapped(table.note, width, Role.MUTED) if table.note else []
@@ -136,22 +135,22 @@ def metric_table(comparison: Comparison, metric: MetricRows) -> TextTable:
     def number(value: float) -> str:
         return "-" if math.isnan(value) else format_number(value, metric.unit)
 
-    several = any(len(row.runs) > 1 for row in rows)
+    several = any(row.n > 1 for row in rows)
     what = "best" if metric.kind == "best" else "level"
     tops = [row.best for row in rows]
     behind = [_signed(row.behind.value, row.behind.error) if row.rank > 1 else ("", "") for row in rows]
     remarks = [_remark(comparison, row) for row in rows]
     columns: dict[str, tuple[list[str], bool]] = {
         "rank": ([row.rank_text for row in rows], bool(metric.better)),
-        "n": ([str(len(row.runs)) for row in rows], several),
+        "n": ([str(row.n) for row in rows], several),
         f"mean {what}" if several else what: ([number(row.level) for row in rows], True),
-        "SE": ([number(row.error) for row in rows], any(math.isfinite(row.error) for row in rows)),
-        "SD": ([number(row.deviation) for row in rows], several),
-        "min": ([number(row.low) for row in rows], several),
-        "max": ([number(row.high) for row in rows], several),
+        "SE": ([number(row.se) for row in rows], any(math.isfinite(row.se) for row in rows)),
+        "SD": ([number(row.sd) for row in rows], several),
+        "min": ([number(row.min) for row in rows], several),
+        "max": ([number(row.max) for row in rows], several),
         "to the first": ([text for text, _ in behind], len(metric.ranked) > 1),
         "± SE": ([error for _, error in behind], any(error not in ("", "-") for _, error in behind)),
-        "until": ([_place(comparison, row.place) for row in rows], len({row.place for row in rows}) > 1),
+        "until": ([_place(comparison, row.end) for row in rows], len({row.end for row in rows}) > 1),
         "best" if what == "level" else "": ([number(top[1]) if top else "-" for top in tops], any(tops)),
         f"at {steps}": ([str(top[0]) if top else "-" for top in tops], any(tops)),
         "remark": (remarks, any(remarks)),
@@ -280,10 +279,10 @@ def _levels(comparison: Comparison, metrics: Sequence[MetricRows], alone: int) -
     main = comparison.main
 
     def cell(metric: MetricRows, run: int) -> str:
-        row = metric.row_of(run)
-        return (
-            "-" if row is None else format_value(row.level, metric.units[run]) + " ≈" * (row.is_tied and row.rank > 1)
-        )
+        row, own = metric.row_of(run), metric.runs[run]
+        if row is None or own is None:
+            return "-"
+        return format_value(row.level, own.unit) + " ≈" * (row.tied and row.rank > 1)
 
     columns = [
         TextColumn(head.name, [cell(metric, head.runs[0]) for metric in metrics])
