@@ -176,7 +176,7 @@ async def test_page_changed_while_it_is_drawn_is_sent_whole(
                     app.begin_filter()  # takes a line from the boxes that have been drawn
                 else:
                     assert board.turn(1)
-                    app.redraw()
+                app.redraw()
 
         monkeypatch.setattr(board, "_draw_box", draw_box)
         undrawn.clear()
@@ -212,6 +212,7 @@ async def test_late_layout_message_does_not_delay_the_layout(
         monkeypatch.setattr(Screen, "_on_layout", on_layout)
         undrawn.clear()
         app.begin_filter()
+        app.redraw()
         await pilot.pause(0.3)
         assert undrawn == []
 

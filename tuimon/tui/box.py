@@ -148,7 +148,7 @@ class PanelBox(CellGrid):
         """Size that the box will have on the screen. Set before it is laid out, so that it can be drawn before."""
         self.bordered = False
         """Whether the panel has a border."""
-        self._view: View | None = None
+        self.view: View | None = None
         """View that was drawn last."""
         self._symbols = Symbols.BRAILLE
         self._note_reserved = False
@@ -169,7 +169,7 @@ class PanelBox(CellGrid):
         if panel != self.panel:
             self.panel = panel
             self._drawn_from, self._drawn, self._rows = (), (), ()
-            self._view = None
+            self.view = None
 
     @property
     def inside(self) -> Size:
@@ -192,7 +192,7 @@ class PanelBox(CellGrid):
         inputs = (*place, symbols, options, alerts, note, machine, now // _CLOCK if self._clock else 0)
         if inputs != self._drawn_from or self._run() is not run:
             marked = replace(options, alerts=alerts, note=note)
-            self._view, self._symbols = panel_view(self.panel, run, size, now, symbols, marked), symbols
+            self.view, self._symbols = panel_view(self.panel, run, size, now, symbols, marked), symbols
             self._draw_view()
             self._drawn_from, self._run = inputs, ref(run)
         self.select(selected, theme)
@@ -200,19 +200,19 @@ class PanelBox(CellGrid):
     @property
     def has_note(self) -> bool:
         """Whether the view has a note in a row of its own."""
-        return self._view is not None and self.is_drawn and has_note_row(self._view, self.inside)
+        return self.view is not None and self.is_drawn and has_note_row(self.view, self.inside)
 
     def reserve_note(self, reserved: bool) -> None:
         """Keep the row of a note free, or do not, so that the axes of the charts of a row are in the same row."""
         if reserved != self._note_reserved:
             self._note_reserved = reserved
-            if self._view is not None and self.is_drawn:
+            if self.view is not None and self.is_drawn:
                 self._draw_view()
                 self.select(*self._shown[1:])
 
     def _draw_view(self) -> None:
-        assert self._view is not None
-        self._drawn = panel_rows(self._view, self.inside, self._symbols, self._note_reserved, self.bordered)
+        assert self.view is not None
+        self._drawn = panel_rows(self.view, self.inside, self._symbols, self._note_reserved, self.bordered)
 
     def select(self, selected: bool, theme: str) -> None:
         """Display the rows drawn last in a theme; selected: highlight the title."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from tuimon.errors import TuimonError
 from tuimon.store import Run
 from tuimon.text import clean, home_relative
 from tuimon.tui.action import Dashboard
@@ -21,13 +23,19 @@ def copy(app: Dashboard, text: str, what: str) -> None:
         else:
             _copy_in_terminal(app, text, what)
         return
-    try:
+    with saying_why(app, "Too long for the clipboard, and cannot be saved"):
         path = new_file(".tsv", app.snapshot.runs)
         write_new(path, text)
-    except OSError as error:
-        app.say(clean(f"Too long for the clipboard, and cannot be saved: {error}"))
-    else:
         app.say(f"Too long for the clipboard; saved to {home_relative(path.absolute())}: {what}")
+
+
+@contextmanager
+def saying_why(app: Dashboard, failure: str) -> Iterator[None]:
+    """Display why something could not be written, after `failure`."""
+    try:
+        yield
+    except (OSError, TuimonError) as error:
+        app.say(clean(f"{failure}: {error}"))
 
 
 def write_new(path: Path, text: str | Iterable[str]) -> None:

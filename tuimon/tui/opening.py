@@ -20,7 +20,7 @@ from tuimon.tui.dashboard_file import load_dashboard
 from tuimon.tui.run_choice import has_several_runs
 from tuimon.tui.run_contents import RunContents
 from tuimon.tui.screens.run_list import RunListScreen
-from tuimon.tui.screens.work_screen import WorkScreen
+from tuimon.tui.screens.work_screen import WorkScreen, place_of
 from tuimon.tui.settings_check import warnings_of
 
 LINK_EXPECTED_FOR = 30.0
@@ -124,8 +124,7 @@ def _settings_notices(settings: Settings, own: OwnDashboard, runs: Sequence[Run]
 
 def perform(app: Dashboard, action: Action) -> None:
     """Do what an action does on the topmost screen, or say on which screens it works."""
-    where = app.screen.WHERE if isinstance(app.screen, WorkScreen) else "dashboard"
-    if where in action.where:
+    if place_of(app.screen) in action.where:
         action.do(app)
     else:
         name = key_names(action.keys) if action.keys else action.label

@@ -18,7 +18,7 @@ from textual.message import Message
 from tuimon.panels import Panel, all_panels, arrange, header_panel, why_empty
 from tuimon.text import clean
 from tuimon.tui.action import Action, Dashboard, footer, key_names, relevance
-from tuimon.tui.screens.work_screen import WorkScreen, labelled_actions
+from tuimon.tui.screens.work_screen import labelled_actions, place_of
 from tuimon.vocabulary import classify
 
 _CHART = 5.0
@@ -154,7 +154,7 @@ class ActionProvider(Provider):
     @property
     def _where(self) -> str:
         """Name of the screen, as in `Action.where`."""
-        return self.screen.WHERE if isinstance(self.screen, WorkScreen) else "dashboard"
+        return place_of(self.screen)
 
     @property
     def _dashboard(self) -> Dashboard:

@@ -44,7 +44,7 @@ def _rows(table: str) -> Iterator[Action]:
                 keys,
                 label,
                 text,
-                partial(_do, function, method),
+                partial(_do, function, method, opens),
                 section,
                 _SCREENS.get(where, tuple(where.split())),
                 opens,
@@ -52,10 +52,13 @@ def _rows(table: str) -> Iterator[Action]:
             )
 
 
-def _do(function: str, method: str, app: Dashboard) -> None:
-    if method and isinstance(app.screen, WorkScreen):
+def _do(function: str, method: str, opens: str, app: Dashboard) -> None:
+    screen = app.screen
+    if opens and isinstance(screen, WorkScreen) and screen.shows == opens:
+        screen.leave()
+    elif method and isinstance(screen, WorkScreen):
         name, arguments = _call(method)
-        getattr(app.screen, name)(*arguments)
+        getattr(screen, name)(*arguments)
     else:
         called, arguments = function_of(function)
         called(app, *arguments)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from functools import partial
 
-from tuimon.model.views import ChartView, Size
+from tuimon.model.views import ChartView
 from tuimon.panels import SMOOTHINGS, Y_RANGES, Y_SCALES, axis_word
 from tuimon.store import METRIC_AXIS, Run
 from tuimon.store.axes import counter_candidates
@@ -77,13 +76,7 @@ def next_scale(app: Dashboard) -> None:
 
 def _scales_shown(app: Dashboard) -> set[str]:
     """Return the y scales of the charts on the page, or of the zoomed one."""
-    run, board, now = app.run_shown, app.board, time.time()
-    if run is None:
-        return set()
-    views = [
-        board.panels[place.index].view(run, Size(place.width, place.height), now, app.state.symbols, app.options)
-        for place in board.places
-    ]
+    views = (box.view for box in app.board.boxes[: len(app.board.places)])
     return {view.y.scale for view in views if isinstance(view, ChartView) and view.lines}
 
 

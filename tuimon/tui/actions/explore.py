@@ -212,9 +212,7 @@ def toggle_cursor(app: Dashboard) -> None:
     """Put the cursor on the last visible point, or remove it."""
     if app.state.options.cursor is not None:
         _show(app, cursor=None)
-        return
-    view = chart(app)
-    if view is not None:
+    elif (view := chart(app)) is not None:
         _put(app, view, view.x.high)
 
 
@@ -227,14 +225,14 @@ def _put(app: Dashboard, view: ChartView, x: float) -> None:
 
 def move_cursor(app: Dashboard, cells: int) -> None:
     """Move the cursor by `cells`, at least to the next point in that direction; the window moves with it."""
-    run = app.run_shown
-    if app.state.options.cursor is None:
+    run, step = app.run_shown, app.state.options.cursor
+    if step is None:
         toggle_cursor(app)
         return
     view = chart(app)
     if view is None or run is None:
         return
-    curve, scale, step = _leading(run, view), run.scale(app.options.axis_of(run)), app.state.options.cursor
+    curve, scale = _leading(run, view), run.scale(app.options.axis_of(run))
     position = view.x.low if view.cursor is None else view.cursor
     width, _ = plot_cells(app.board.panel_size)
     row = curve.row_near(position + cells * (view.x.high - view.x.low) / max(width, 1), scale)

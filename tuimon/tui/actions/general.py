@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from tuimon.config import config_path
-from tuimon.errors import READ_AGAIN, UsageError
+from tuimon.errors import READ_AGAIN
 from tuimon.model.views import Symbols
 from tuimon.text import clean, home_relative
 from tuimon.tui import screens
 from tuimon.tui.action import Dashboard
-from tuimon.tui.actions.views import closed
-from tuimon.tui.copying import new_file, write_new
-from tuimon.tui.screens.work_screen import WorkScreen, labelled_actions
+from tuimon.tui.copying import new_file, saying_why, write_new
+from tuimon.tui.screens.work_screen import labelled_actions, place_of
 from tuimon.tui.taught_patterns import add_patterns, proposed_patterns
 from tuimon.tui.themes import names, on_paper
 
 
 def quit(app: Dashboard) -> None:
-    if not (closed(app, screens.HelpScreen) or closed(app, screens.HealthScreen)):
+    if isinstance(app.screen, screens.HelpScreen | screens.HealthScreen):
+        app.screen.leave()
+    else:
         app.leave(0)
 
 
 def help(app: Dashboard) -> None:
-    if not closed(app, screens.HelpScreen):
-        where = app.screen.WHERE if isinstance(app.screen, WorkScreen) else "dashboard"
-        app.push_screen(screens.HelpScreen(labelled_actions(app.actions, app.screen), where))
+    app.push_screen(screens.HelpScreen(labelled_actions(app.actions, app.screen), place_of(app.screen)))
 
 
 def pause(app: Dashboard) -> None:
@@ -49,11 +48,8 @@ def teach(app: Dashboard) -> None:
     if not patterns:
         app.say("No pattern is proposed: each log is understood, or no line recurs with other numbers")
         return
-    try:
+    with saying_why(app, "The pattern is not saved"):
         add_patterns(patterns)
-    except (OSError, UsageError) as error:
-        app.say(clean(f"The pattern is not saved: {error}"))
-    else:
         app.leave(READ_AGAIN)
 
 
@@ -65,10 +61,7 @@ def next_theme(app: Dashboard) -> None:
 
 
 def screenshot(app: Dashboard) -> None:
-    try:
+    with saying_why(app, "The screenshot cannot be saved"):
         path = new_file(".svg", app.snapshot.runs)
         write_new(path, on_paper(app.export_screenshot(title="tuimon"), app.state.theme))
-    except OSError as error:
-        app.say(clean(f"The screenshot cannot be saved: {error}"))
-    else:
         app.say(f"Screenshot saved: {home_relative(path.absolute())}")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from tuimon.errors import TuimonError
 from tuimon.run_notes import RunNote, note_of, save_note
 from tuimon.store import Run
 from tuimon.text import clean
 from tuimon.tui import screens
 from tuimon.tui.action import Dashboard
+from tuimon.tui.copying import saying_why
+
+_FAILURE = "The note cannot be saved"
 
 
 def ask_note(app: Dashboard) -> None:
@@ -44,18 +46,11 @@ def _run_of(app: Dashboard) -> Run | None:
 
 
 def _save_step(app: Dashboard, run: Run, note: RunNote, step: int, text: str) -> None:
-    try:
-        note = note.with_step(step, text)
-    except TuimonError as error:
-        app.say(clean(f"The note cannot be saved: {error}"))
-    else:
-        _save(app, run, note, f"step {step}: {text or 'no note'}")
+    with saying_why(app, _FAILURE):
+        _save(app, run, note.with_step(step, text), f"step {step}: {text or 'no note'}")
 
 
 def _save(app: Dashboard, run: Run, note: RunNote, saved: str = "") -> None:
-    try:
+    with saying_why(app, _FAILURE):
         save_note(run.path, note)
-    except (OSError, TuimonError) as error:
-        app.say(clean(f"The note cannot be saved: {error}"))
-        return
-    app.say(f"{clean(run.name)}: {clean(saved) or note.line or 'no note'}")
+        app.say(f"{clean(run.name)}: {clean(saved) or note.line or 'no note'}")

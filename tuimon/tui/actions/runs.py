@@ -26,12 +26,9 @@ def step(app: Dashboard, by: int) -> None:
         app.show_run(runs[(index + by) % len(runs)])
 
 
-def toggle(app: Dashboard) -> None:
-    if isinstance(app.screen, screens.RunListScreen):
-        app.screen.leave()
-    else:
-        shown = app.run_shown
-        app.push_screen(screens.RunListScreen(app.actions, shown.path if shown is not None else ""))
+def list_runs(app: Dashboard) -> None:
+    shown = app.run_shown
+    app.push_screen(screens.RunListScreen(app.actions, shown.path if shown is not None else ""))
 
 
 def choose_base(app: Dashboard) -> None:

@@ -10,23 +10,12 @@ from tuimon.store import Run
 from tuimon.tui import screens
 from tuimon.tui.action import Dashboard
 from tuimon.tui.actions import explore
-from tuimon.tui.screens.work_screen import WorkScreen
 
 _NO_RUN = "There is no run yet"
 
 
-def closed(app: Dashboard, kind: type[WorkScreen]) -> bool:
-    """Close the topmost screen if it is of this kind; return whether it was."""
-    if not isinstance(app.screen, kind):
-        return False
-    app.pop_screen()
-    return True
-
-
-def toggle(app: Dashboard, kind: str) -> None:
-    """Close the screen with this class name, or open a new one for the selected run."""
-    if closed(app, getattr(screens, kind)):
-        return
+def open_screen(app: Dashboard, kind: str) -> None:
+    """Open the screen with this class name for the selected run."""
     if (run := app.run_selected) is None:
         app.say(_NO_RUN)
     elif kind == "MetricBrowser":
@@ -38,13 +27,11 @@ def toggle(app: Dashboard, kind: str) -> None:
 
 
 def health(app: Dashboard, section: str) -> None:
-    """Open the health of the runs at a section; there: close it, or show the section."""
+    """Open the health of the runs at a section, or show that section instead of the other one."""
     if section == "settings" and app.run_selected is None:
         app.say(_NO_RUN)
     elif not isinstance(app.screen, screens.HealthScreen):
         app.push_screen(screens.HealthScreen(app.actions, app.run_selected, section))
-    elif app.screen.view == section:
-        closed(app, screens.HealthScreen)
     else:
         app.screen.next_part(1)
 
@@ -105,15 +92,14 @@ def changed(app: Dashboard) -> None:
 
 
 def texts(app: Dashboard) -> None:
-    if not closed(app, screens.TextsScreen):
-        run = app.run_shown
-        places = [run.directory] if run is not None else app.paths
-        app.push_screen(screens.TextsScreen(app.actions, (*places, *app.settings.samples), app.state.options.cursor))
+    run = app.run_shown
+    places = [run.directory] if run is not None else app.paths
+    app.push_screen(screens.TextsScreen(app.actions, (*places, *app.settings.samples), app.state.options.cursor))
 
 
 def log(app: Dashboard) -> None:
     """Open the console text at the step of the cursor or of the selected alert, or at the line that shows a failure."""
-    if app.log_in() or closed(app, screens.LogScreen):  # the header says that this key logs in
+    if app.log_in():  # the header says that this key does so
         return
     step = app.state.options.cursor
     if (alert := _selected_alert(app)) is not None:

@@ -56,6 +56,10 @@ class HealthScreen(LinesScreen[Target]):
         self._folded: frozenset[tuple[str, ...]] = frozenset()
 
     @property
+    def shows(self) -> str:
+        return "settings" if self.view == "settings" else self.WHERE
+
+    @property
     def alert(self) -> Alert | None:
         """Selected alert, or None."""
         return self.table.target if isinstance(self.table.target, Alert) else None

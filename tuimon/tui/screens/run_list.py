@@ -45,11 +45,11 @@ _NO_GROUPS = "There are no groups: o groups the runs"
 AT_ONCE = 32
 """Number of runs from which the contents of the list are computed in a thread: a key would wait for them otherwise."""
 _SHARE = 0.2
-"""Maximum fraction of the time in which contents are computed in a thread while logs grow; the rest is left for the
-thread that stores the points, and for keys."""
-_UNCHANGED_FOR = 10.0
-"""Seconds after which contents that were computed in a thread are computed again although no log has changed: states
-depend on the time."""
+"""Maximum fraction of the time in which contents are computed while logs grow; the rest is left for the thread that
+stores the points, and for keys."""
+_UNCHANGED_FOR, _FEW_UNCHANGED_FOR = 10.0, 0.5
+"""Seconds after which contents of many or of few runs are computed again although no log has changed: states depend on
+the time."""
 
 
 class RunListScreen(TableScreen[RunTable]):
@@ -75,7 +75,7 @@ class RunListScreen(TableScreen[RunTable]):
         self._contents = contents
         """Contents that are displayed."""
         self._inputs: tuple[Snapshot, RunChoice, Symbols, Mapping[str, RunNote]] | None = None
-        """Inputs of the last computation in a thread, which may not be finished."""
+        """Inputs of the last computation, which may not be finished."""
         self._computed_at = self._took = 0.0
         """When the last computation was finished (time.monotonic()), and how long it took (s)."""
         self._is_computing = False
@@ -119,23 +119,26 @@ class RunListScreen(TableScreen[RunTable]):
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         inputs = snapshot, state.runs, state.symbols, notes()
-        if len(snapshot.runs) < AT_ONCE:
-            self._contents = contents_of(snapshot, state.runs, state.symbols, now)
-        elif not self._is_computing and self._is_due(inputs):
+        if not self._is_computing and self._is_due(inputs):
             self._inputs, self._is_computing = inputs, True
             compute = partial(contents_of, snapshot, state.runs, state.symbols, now)
-            self.in_thread(compute, partial(self._computed, time.monotonic()), queued=False)
+            show = partial(self._computed, time.monotonic())
+            if len(snapshot.runs) < AT_ONCE:
+                show(compute())
+            else:
+                self.in_thread(compute, show, queued=False)
         self._display(state, now)
 
     def _is_due(self, inputs: tuple[Snapshot, RunChoice, Symbols, Mapping[str, RunNote]]) -> bool:
         """Return whether to compute the contents: at once if the user has changed something."""
         if self._inputs is None or inputs[1:] != self._inputs[1:]:
             return True
-        pause = _UNCHANGED_FOR if inputs[0] is self._inputs[0] else self._took * (1 / _SHARE - 1)
+        unchanged_for = _UNCHANGED_FOR if len(inputs[0].runs) >= AT_ONCE else _FEW_UNCHANGED_FOR
+        pause = unchanged_for if inputs[0] is self._inputs[0] else self._took * (1 / _SHARE - 1)
         return time.monotonic() >= self._computed_at + pause
 
     def _computed(self, begun: float, contents: RunContents) -> None:
-        """Display contents that a thread has computed, and compute them again if the user has changed something."""
+        """Take contents that were computed, and note how long that took."""
         self._contents, self._is_computing, self._computed_at = contents, False, time.monotonic()
         self._took = self._computed_at - begun
 
@@ -304,8 +307,8 @@ class RunListScreen(TableScreen[RunTable]):
 
     @property
     def moved(self) -> Movable:
-        views: dict[str, Movable] = {"grid": self.charts, "comparison": self.document}
-        return views.get(self.view, self.table)
+        parts: dict[str, Movable] = {"grid": self.charts, "comparison": self.document}
+        return parts.get(self.view, self.table)
 
     @property
     def order(self) -> Order:

@@ -320,19 +320,6 @@ class TextsScreen(TableScreen[SampleTable]):
         """Show the texts of a later (by > 0) or an earlier step."""
         self.next(by)
 
-    def next_problem(self, by: int) -> None:
-        """Show the texts of the step at which the next alert of the run began."""
-        run, snapshot = self.dashboard.run_shown, self.dashboard.snapshot
-        alerts = [*snapshot.alerts, *snapshot.resolved]
-        found = {alert.step: alert for alert in alerts if run and alert.run == run.id and alert.step is not None}
-        if not found or not self.steps:
-            self.say("No alert of this run has a step")
-            return
-        now = -1 if self.step is None else self.step
-        later = [step for step in sorted(found) if self.nearest(step) != self.step and step > now] or sorted(found)
-        self.go_to(self.nearest(later[0]))
-        self.say(found[later[0]].message)
-
     def next_part(self, by: int) -> None:
         """Show the media of the run at this step instead."""
         self.keep_step(self.step, self.steps[-1] if self.steps else None)

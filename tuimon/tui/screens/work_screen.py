@@ -32,6 +32,11 @@ _KEYS_WHILE_TYPING = frozenset({"escape", "up", "down", "pageup", "pagedown"})
 """Keys that an input line does not use."""
 
 
+def place_of(screen: Screen[Any]) -> str:
+    """Return the name of a screen as in `Action.where`."""
+    return screen.WHERE if isinstance(screen, WorkScreen) else "dashboard"
+
+
 def labelled_actions(actions: Sequence[Action], screen: Screen[Any]) -> tuple[Action, ...]:
     """Return the actions, those in the footer of a screen with their labels there."""
     own = {action.id: action for action in footer(actions, screen.WHERE)} if isinstance(screen, WorkScreen) else {}
@@ -73,6 +78,15 @@ class WorkScreen(PresentSize, ModalScreen[None]):
     def dashboard(self) -> Dashboard:
         """Application that the screen belongs to."""
         return cast(Dashboard, self.app)
+
+    @property
+    def shows(self) -> str:
+        """Name of what the screen shows, as in Action.opens."""
+        return self.WHERE
+
+    def leave(self) -> None:
+        """Close the screen."""
+        self.dashboard.pop_screen()
 
     @property
     def run_selected(self) -> Run | None:
