@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from xml.etree.ElementTree import Element
 
 import html5lib
@@ -22,9 +23,10 @@ from support.pages import HOSTILE, NOW, pages, write_hostile
 from support.programs import write_rows
 
 from tuimon.commands import main
+from tuimon.exports.html import environment
 from tuimon.exports.html.comparison import as_html as comparison
 from tuimon.exports.html.parts import draw, slots
-from tuimon.exports.html.plot import GRID, chart_figure, sparkline, with_metric_names
+from tuimon.exports.html.plot import GRID, plot_lines, sparkline, with_metric_names
 from tuimon.exports.html.report import as_html as report
 from tuimon.model.alerts import Alert
 from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role
@@ -257,7 +259,7 @@ def test_gaps_stay_open_and_single_points_are_visible() -> None:
     values = np.array([1.0, 2.0, np.nan, 3.0, np.nan, 4.0, 5.0])
     curve = Curve.from_arrays("loss", np.arange(7, dtype=np.int64), values)
     view = ChartView("", (), Axis(0, 6), Axis(1, 5), (Line("", Role.SERIES_0, curve.envelope(0, 6, 7)),), columns=7)
-    path = chart_figure(view).lines[0].path
+    path = plot_lines(view)[0].path
     assert path.count("M") == 3
     assert "h0" in path
 
@@ -266,7 +268,7 @@ def test_an_area_is_closed_between_low_and_high() -> None:
     low, high = np.array([0.0, 1.0, np.nan, 2.0]), np.array([1.0, 3.0, np.nan, 4.0])
     unknown = np.full(4, np.nan)
     area = Line("", Role.SERIES_0, Envelope(low, high, unknown, unknown, np.zeros(4)), filled=True)
-    [line] = chart_figure(ChartView("", (), Axis(0, 3), Axis(0, 4), (area,), columns=4)).lines
+    [line] = plot_lines(ChartView("", (), Axis(0, 3), Axis(0, 4), (area,), columns=4))
     assert not line.behind
     assert line.path == "M0 750l1 -500h1V750h-1l-1 250zM3 0h1V500h-1z"
 
@@ -276,16 +278,18 @@ def test_background_curves_are_drawn_first_and_the_first_curve_last() -> None:
     band = Line("", Role.FAINT, envelope, filled=True, behind=True)
     lines = [band, *(Line(name, Role.SERIES_0, envelope) for name in ("first", "second"))]
     lines.append(Line("raw", Role.SERIES_1, envelope, behind=True))
-    plot = chart_figure(ChartView("", (), Axis(0, 3), Axis(0, 4), tuple(lines), columns=4))
-    assert [line.label for line in plot.drawn] == ["", "raw", "second", "first"]
-    assert [line.label for line in plot.named] == ["first", "second", "raw"]
+    view = ChartView("", (), Axis(0, 3), Axis(0, 4), tuple(lines), columns=4)
+    macros: Any = environment().get_template("macros.html").module
+    drawn = macros.chart(view, False, "step")
+    assert re.findall(r'data-label="(\w+)"', drawn) == ["raw", "second", "first"]
+    assert re.findall(r"</svg>(\w+)</li>", drawn) == ["first", "second", "raw"]
 
 
 def test_a_logarithmic_axis() -> None:
     curve = Curve.from_arrays("loss", np.arange(4, dtype=np.int64), np.array([1.0, 10.0, 100.0, 1000.0]))
     line = Line("", Role.SERIES_0, curve.envelope(0, 3, 4))
     view = ChartView("", (), Axis(0, 3), Axis(1, 1000, "log"), (line,), columns=4)
-    assert [top for top, _ in extents(chart_figure(view).lines[0].path).values()] == [1000, 667, 333, 0]
+    assert [top for top, _ in extents(plot_lines(view)[0].path).values()] == [1000, 667, 333, 0]
 
 
 # ---------------------------------------------------------------------- the commands

@@ -181,7 +181,7 @@ def test_the_nearest_project_file_counts(tmp_path: Path) -> None:
     (tmp_path / "a" / PROJECT_FILE).write_text('[dashboard]\npanels = ["lr"]')
     assert project_file(str(tmp_path / "a" / "b" / "run.log")) == tmp_path / "a" / PROJECT_FILE
     own, ignored = load_dashboard(Settings(), [str(tmp_path / "a" / "b")])
-    assert ([entry.patterns for entry in own.entries], ignored) == ([("lr",)], "")
+    assert (own.panels, ignored) == (("lr",), "")
 
 
 async def test_w_keeps_the_panels_of_the_screen_for_the_path(tmp_path: Path) -> None:

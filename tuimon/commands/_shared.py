@@ -255,7 +255,7 @@ def setting_warnings(paths: Sequence[str], runs: Sequence[Run], rules: bool) -> 
         own, ignored = load_dashboard(settings, paths)
         if ignored:
             yield ignored
-        if settings.keys or settings.rules or own.entries or own.values or own.thresholds:
+        if settings.keys or settings.rules or own.panels or own.values or own.thresholds:
             from tuimon.tui.settings_check import warnings_of
 
             yield from warnings_of(settings, own, runs, rules)

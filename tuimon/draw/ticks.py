@@ -52,10 +52,8 @@ def multiples(low: float, high: float, step: float) -> list[float]:
     return [k * step for k in range(first, last + 1)]
 
 
-def nice_ticks(low: float, high: float, n: int, scale: str = "linear") -> list[float]:
-    """Return about `n` round values between low and high (low < high) on an axis of this scale; at least one."""
-    if scale == "log":
-        return _log_ticks(low, high, n)
+def nice_ticks(low: float, high: float, n: int) -> list[float]:
+    """Return about `n` round values between low and high (low < high); at least one."""
     return _at_least_two(low, high, n, nice_step)
 
 

@@ -137,6 +137,23 @@ def chart_across(
     return replace(view, headline=(), notes=(*view.notes, f"+{plural(left, 'line')}") if left else view.notes)
 
 
+def polyline(x: Floats, envelope: Envelope) -> tuple[Floats, Floats]:
+    """Return x and y of a line through all values of an envelope, float64; NaN are gaps.
+
+    In each column it goes from the first value to the nearer and then the farther end of the range, and to the last.
+    x: of the columns.
+    """
+    kept = np.isfinite(envelope.first)
+    low, high, first = envelope.low, envelope.high, envelope.first
+    near, far = np.where(np.abs(first - high) < np.abs(first - low), (high, low), (low, high))
+    gap = np.where(envelope.gap_after > 0, np.nan, envelope.last)
+    parts = (first, near, far, envelope.last, gap)
+    y = np.stack([part[kept] for part in parts], axis=1).ravel()
+    along = np.repeat(x[kept], len(parts))
+    changes = np.append(True, (y[1:] != y[:-1]) | (along[1:] != along[:-1]))[: len(y)]
+    return along[changes], y[changes]
+
+
 def is_drawn(view: ChartView) -> bool:
     """Return whether a line of the chart has a finite value."""
     return any(math.isfinite(value) for line in view.lines if not line.behind for value in line.envelope.last)
@@ -227,7 +244,7 @@ def draw_chart(axes: Any, view: ChartView, name: str = "", steps: str = "step") 
             low, high = line.envelope.low, line.envelope.high
             axes.fill_between(centres, low, high, where=np.isfinite(low), color=style["color"], alpha=0.18, linewidth=0)
             continue
-        (drawn,) = axes.plot(*_points(centres, line.envelope), **style)
+        (drawn,) = axes.plot(*polyline(centres, line.envelope), **style)
         if not line.behind:
             handles.append((drawn, clean(line.label)))
     for mark in view.marks:
@@ -265,17 +282,6 @@ def _style(index: int, line: Line) -> dict[str, Any]:
     if np.isfinite(line.envelope.last).sum() <= _FEW:
         style |= {"marker": _MARKERS[index % len(_MARKERS)], "markersize": 4}
     return style
-
-
-def _points(centres: Floats, envelope: Envelope) -> tuple[Floats, Floats]:
-    """Return x and y of a line through the first, lowest, highest and last value of each column; NaN are gaps."""
-    kept = np.isfinite(envelope.first)
-    gap = np.where(envelope.gap_after > 0, np.nan, envelope.last)
-    parts = (envelope.first, envelope.low, envelope.high, envelope.last, gap)
-    y = np.stack([part[kept] for part in parts], axis=1).ravel()
-    x = np.repeat(centres[kept], len(parts))
-    changes = np.append(True, (y[1:] != y[:-1]) | (x[1:] != x[:-1]))
-    return x[changes], y[changes]
 
 
 def _draw_mark(axes: Any, mark: Mark) -> None:

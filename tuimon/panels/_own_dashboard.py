@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct, ValidationError, convert
+from msgspec import Meta, Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
 from tuimon.analysis.metric_filter import chosen
@@ -38,35 +37,50 @@ _LONGEST = 300
 """Maximum number of characters of a pattern or a title."""
 
 
-class Entry(Struct, frozen=True):
-    """One entry of `panels`."""
-
-    patterns: tuple[str, ...]
-    title: str = ""
-    """Title of one chart with all metrics; "" for a panel, or for a chart of each metric."""
+_Text = Annotated[str, Meta(min_length=1, max_length=_LONGEST)]
+_Values = Annotated[tuple[float, ...], Meta(min_length=1, max_length=_MAX_LINES)]
 
 
-class OwnDashboard(Struct, frozen=True):
-    """Panels, values and thresholds that the user has chosen."""
+class Chart(Struct, frozen=True, forbid_unknown_fields=True):
+    """One chart with several metrics."""
 
-    entries: tuple[Entry, ...] = ()
+    title: _Text
+    metrics: Annotated[tuple[_Text, ...], Meta(min_length=1, max_length=_MAX_LINES)]
+    """Patterns of metrics."""
+
+
+class OwnDashboard(Struct, frozen=True, forbid_unknown_fields=True):
+    """Panels, values and thresholds that the user has chosen: the table as written."""
+
+    panels: Annotated[tuple[_Text | Chart, ...], Meta(max_length=_MAX_ENTRIES)] = ()
     others: bool = True
     """Whether the other panels follow."""
-    values: tuple[str, ...] = ()
+    values: Annotated[tuple[_Text, ...], Meta(max_length=_MAX_LINES)] = ()
     """Patterns of metrics whose last value the header shows."""
-    thresholds: tuple[tuple[str, tuple[float, ...]], ...] = ()
-    """(panel, metric, concept or pattern, values in the unit of the chart)."""
+    limits: Annotated[dict[_Text, float | _Values], Meta(max_length=_MAX_ENTRIES)] = field(
+        default_factory=dict, name="thresholds"
+    )
+
+    @property
+    def thresholds(self) -> tuple[tuple[str, tuple[float, ...]], ...]:
+        """(panel, metric, concept or pattern, values in the unit of the chart)."""
+        return tuple((name, own if isinstance(own, tuple) else (own,)) for name, own in self.limits.items())
+
+    @property
+    def patterns(self) -> list[str]:
+        """The ids and patterns of all panels."""
+        return [name for own in self.panels for name in ((own,) if isinstance(own, str) else own.metrics)]
 
     def arranged(self, panels: Sequence[Panel], run: Run) -> tuple[Panel, ...]:
         """Return the chosen panels of a run in their order, then the others of `panels`, if wanted.
 
         In place of a panel for which the run has no data there is one that says what the log lacks.
         """
-        if not self.entries:
+        if not self.panels:
             return tuple(panels)
         known = {panel.id: panel for panel in panels}
         first: dict[str, Panel] = {}
-        for entry in self.entries:
+        for entry in self.panels:
             for panel in _of_entry(entry, known, run):
                 first.setdefault(panel.id, panel)
         rest = (
@@ -78,21 +92,21 @@ class OwnDashboard(Struct, frozen=True):
 
     def with_panels(self, panels: Sequence[Panel], others: bool) -> OwnDashboard:
         """Return a copy with the entries that show these panels."""
-        entries = [_entry_of(panel) for panel in panels[:_MAX_ENTRIES]]
-        return replace(self, entries=tuple(dict.fromkeys(entries)), others=others)
+        entries = dict.fromkeys(_entry_of(panel) for panel in panels[:_MAX_ENTRIES])
+        return replace(self, panels=tuple(entries), others=others)
 
 
-def _of_entry(entry: Entry, known: Mapping[str, Panel], run: Run) -> Iterator[Panel]:
-    if not entry.title and entry.patterns[0] in known:
-        yield known[entry.patterns[0]]
-        return
-    metrics = tuple(dict.fromkeys(name for pattern in entry.patterns for name in named(pattern, run)))
-    if entry.title and metrics:
-        yield CurvePanel(f"own:{entry.title}", entry.title, metrics=metrics[:_MAX_LINES])
-    elif not entry.title:
+def _of_entry(entry: str | Chart, known: Mapping[str, Panel], run: Run) -> Iterator[Panel]:
+    if isinstance(entry, Chart):
+        metrics = tuple(dict.fromkeys(name for pattern in entry.metrics for name in named(pattern, run)))
+        if metrics:
+            yield CurvePanel(f"own:{entry.title}", entry.title, metrics=metrics[:_MAX_LINES])
+    elif entry in known:
+        yield known[entry]
+    elif metrics := named(entry, run):
         yield from map(metric_panel, metrics[:_MAX_METRICS])
-        if not metrics and (missing := missing_panel(entry.patterns[0])) is not None:
-            yield missing
+    elif (missing := missing_panel(entry)) is not None:
+        yield missing
 
 
 def named(pattern: str, run: Run) -> tuple[str, ...]:
@@ -101,30 +115,10 @@ def named(pattern: str, run: Run) -> tuple[str, ...]:
     return tuple(name for name in run.metrics if name in selected)
 
 
-def _entry_of(panel: Panel) -> Entry:
+def _entry_of(panel: Panel) -> str | Chart:
     if isinstance(panel, CurvePanel) and panel.metrics:
-        return Entry(panel.metrics, panel.title if len(panel.metrics) > 1 else "")
-    return Entry((panel.id,))
-
-
-_Text = Annotated[str, Meta(min_length=1, max_length=_LONGEST)]
-_Values = Annotated[list[float], Meta(min_length=1, max_length=_MAX_LINES)]
-
-
-class _Chart(Struct, forbid_unknown_fields=True):
-    """One chart with several metrics."""
-
-    title: _Text
-    metrics: Annotated[list[_Text], Meta(min_length=1, max_length=_MAX_LINES)]
-
-
-class _Table(Struct, forbid_unknown_fields=True):
-    """The `[dashboard]` table as written."""
-
-    panels: Annotated[list[_Text | _Chart], Meta(max_length=_MAX_ENTRIES)] = []
-    others: bool = True
-    values: Annotated[list[_Text], Meta(max_length=_MAX_LINES)] = []
-    thresholds: Annotated[dict[_Text, float | _Values], Meta(max_length=_MAX_ENTRIES)] = {}
+        return Chart(panel.title, panel.metrics) if len(panel.metrics) > 1 else panel.metrics[0]
+    return panel.id
 
 
 def parse_dashboard(table: Mapping[str, Any], where: str) -> OwnDashboard:
@@ -133,19 +127,12 @@ def parse_dashboard(table: Mapping[str, Any], where: str) -> OwnDashboard:
     where: path of the file for its message; "" if the caller names the file.
     """
     try:
-        written = convert(table, _Table)
-        limits = {
-            name: tuple(value) if isinstance(value, list) else (value,) for name, value in written.thresholds.items()
-        }
-        if not all(map(math.isfinite, chain.from_iterable(limits.values()))):
+        own = convert(table, OwnDashboard)
+        if not all(math.isfinite(value) for _, values in own.thresholds for value in values):
             raise ValidationError("Expected finite numbers - at `$.thresholds`")
     except ValidationError as error:
         problem, _, place = clean(str(error)).partition(" - at `$.")
         named = f"{place.rstrip('`')}: {problem}" if place else problem
         prefix = f"{clean(where)}: [dashboard] " if where else ""
         raise UsageError(f"{prefix}{named}", "docs/screens.md describes the table.") from error
-    entries = (
-        Entry((panel,)) if isinstance(panel, str) else Entry(tuple(panel.metrics), panel.title)
-        for panel in written.panels
-    )
-    return OwnDashboard(tuple(entries), written.others, tuple(written.values), tuple(limits.items()))
+    return own

@@ -22,7 +22,7 @@ def warnings_of(settings: Settings, own: OwnDashboard, runs: Sequence[Run], rule
         return
     names = tuple(dict.fromkeys(name for run in runs for name in run.metrics))
     ids = [panel.id for panel in all_panels()]
-    entries = [("panels", pattern) for entry in own.entries for pattern in entry.patterns]
+    entries = [("panels", pattern) for pattern in own.patterns]
     entries += [("values", pattern) for pattern in own.values]
     entries += [("thresholds", pattern) for pattern, _ in own.thresholds]
     for where, pattern in entries:

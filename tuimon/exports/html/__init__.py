@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 import tuimon
 from tuimon.draw.numbers import format_number
-from tuimon.exports.html.plot import SPARK_COLUMNS, heat_cells
+from tuimon.exports.html import plot
 from tuimon.text import clean, local_time
 
 
@@ -34,10 +34,15 @@ def environment() -> jinja2.Environment:
     environment.filters |= {
         "clean": lambda value: clean(str(value)),
         "number": format_number,
-        "heat_cells": heat_cells,
+        "heat_cells": plot.heat_cells,
+        "curves": plot.plot_lines,
+        "ticks": plot.plot_ticks,
+        "marks": plot.plot_marks,
+        "spoken": plot.spoken,
+        "lacks_unit": plot.lacks_unit,
         "ready": Markup,  # HTML that another template has made
     }
-    environment.globals["SPARK_COLUMNS"] = SPARK_COLUMNS
+    environment.globals["SPARK_COLUMNS"] = plot.SPARK_COLUMNS
     return environment
 
 

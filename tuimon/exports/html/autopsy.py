@@ -26,7 +26,6 @@ from tuimon.errors import NothingFound
 from tuimon.exports import sample_lines
 from tuimon.exports.around import Around, around
 from tuimon.exports.html import page
-from tuimon.exports.html.plot import chart_figure
 from tuimon.exports.pictures import charts_of, options_of
 from tuimon.exports.table import rows_table
 from tuimon.redact import redacted
@@ -189,7 +188,8 @@ def as_html(found: Autopsy, now: float, samples: Sequence[str] = ()) -> str:
         path=shown_path(run.path),
         facts=list(_facts(found)),
         tables=list(_tables(found)),
-        charts=[chart_figure(chart, False, step_name(run)) for chart in charts],
+        charts=list(charts),
+        steps=step_name(run),
         texts=texts,
     )
 

@@ -7,8 +7,9 @@ from typing import Any
 from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.comparison_rows import MetricRows
 from tuimon.exports.html import page
-from tuimon.exports.html.plot import ChartFigure, chart_figure, columns_for
+from tuimon.exports.html.plot import columns_for
 from tuimon.exports.pictures import MOST_LINES, chart_across
+from tuimon.model.views import ChartView
 from tuimon.panels import DEFAULTS
 from tuimon.panels.lists.comparison import Comparison
 from tuimon.panels.lists.comparison_tables import comparison_tables, metric_table
@@ -30,7 +31,8 @@ def as_html(comparison: Comparison, now: float) -> str:
         sentences=list(comparison.sentences),
         tables=tables,
         more=ranked,
-        charts=[_chart(comparison, metric, i == 0) for i, metric in enumerate(shared[:_MAX_CHARTS])],
+        charts=[_chart(comparison, metric) for metric in shared[:_MAX_CHARTS]],
+        steps=common_step_name(comparison.runs),
     )
 
 
@@ -43,13 +45,13 @@ def seeds_summary(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def main_chart(comparison: Comparison) -> ChartFigure | None:
+def main_chart(comparison: Comparison) -> ChartView | None:
     """Return the chart of the most important metric that two runs have; None if there is none."""
     metric = next((metric for metric in comparison.metrics if metric.count > 1), None)
-    return _chart(comparison, metric, True) if metric else None
+    return _chart(comparison, metric) if metric else None
 
 
-def _chart(comparison: Comparison, metric: MetricRows, first: bool) -> ChartFigure:
+def _chart(comparison: Comparison, metric: MetricRows) -> ChartView:
     """Return the chart of a metric. If there are more runs than lines, it shows the best ones."""
     order = dict.fromkeys([*(run for row in metric.ranked for run in row.runs), *range(len(comparison.runs))])
     chosen = list(order) if metric.count > MOST_LINES else range(len(comparison.runs))
@@ -58,5 +60,4 @@ def _chart(comparison: Comparison, metric: MetricRows, first: bool) -> ChartFigu
     curves = {run.id: own.curve.metric for run, own in both if own is not None}
     failed = {run.id for run, failure in zip(comparison.runs, comparison.failures, strict=True) if failure}
     columns = columns_for(runs, _COLUMNS)
-    view = chart_across(runs, metric.name, curves, DEFAULTS, columns, failed=failed)
-    return chart_figure(view, first, common_step_name(runs))
+    return chart_across(runs, metric.name, curves, DEFAULTS, columns, failed=failed)

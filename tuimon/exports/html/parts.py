@@ -22,7 +22,7 @@ from tuimon.draw.numbers import format_count
 from tuimon.draw.table import TextTable
 from tuimon.exports import sample_lines
 from tuimon.exports.html import environment
-from tuimon.exports.html.plot import TABLE_SIZE, chart_figure, columns_for, sparkline, with_metric_names
+from tuimon.exports.html.plot import TABLE_SIZE, columns_for, sparkline, with_metric_names
 from tuimon.exports.pictures import chart_size
 from tuimon.exports.ranks import rank_table
 from tuimon.exports.summary import summarise
@@ -205,7 +205,7 @@ def _panel(panel: Panel, run: Run, now: float, columns: int, first: bool) -> str
     match panel.view(run, size, now, Symbols.BRAILLE, ChartOptions(note=note_of(run.path))):
         case ChartView() as view:
             view = with_metric_names(view)
-            return str(macros.chart(chart_figure(view, first and panel.order < SINGLE_METRIC, step_name(run))))
+            return str(macros.chart(view, first and panel.order < SINGLE_METRIC, step_name(run)))
         case BarView() as view:
             return str(macros.bars(view))
         case HeatView() as view:

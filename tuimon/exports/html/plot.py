@@ -14,12 +14,14 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tuimon import lazy_re as re
 from tuimon.draw.heat import level
 from tuimon.draw.numbers import format_value, nonfinite
 from tuimon.draw.raster import unit_height
 from tuimon.draw.ticks import axis_ticks, power_label
+from tuimon.exports.pictures import polyline
 from tuimon.model.points import Floats
-from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, HeatView, Line, Mark, Row, Size
+from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, HeatView, Line, Mark, Size
 from tuimon.store import Curve, Run
 from tuimon.store.envelope import wide_enough
 from tuimon.text import clean
@@ -30,8 +32,8 @@ _OUTSIDE = GRID // 20
 """Path units by which a value outside the axis limits is drawn outside the frame."""
 SPARK_COLUMNS = 70
 """Columns of the small curve of a metric."""
-_X_TICKS = 6
-_Y_TICKS = 5
+_SINGLE = re.compile(r"(M[^Mlv]+)(?=M|$)")
+"""A point without a line: as a stroke of no length, whose round caps are a dot."""
 _WIDTHS = ("", " thick", " thin")
 """Classes of lines: the next one follows when the colours are used up."""
 _MARK_GLYPHS = {"nan": "NaN", "infinity": "Inf"}
@@ -56,71 +58,38 @@ class PlotLine(Struct, frozen=True):
         return self.filled + 2 * self.behind
 
 
-class ChartFigure(Struct, frozen=True):
-    """A chart; all texts but the headline are cleaned."""
-
-    title: str
-    headline: Row
-    unit: str
-    """Unit of the values; "" for plain numbers."""
-    unit_in_title: bool
-    """Whether the headline does not contain the unit, so that it has to follow the title."""
-    x_label: str
-    note: str
-    spoken: str
-    """Description for screen readers."""
-    first: bool
-    """True for the first chart of a page, which is larger."""
-    columns: int
-    x: Axis
-    y: Axis
-    lines: tuple[PlotLine, ...]
-    x_ticks: tuple[tuple[float, str], ...]
-    """(position from 0 to 1, label)."""
-    y_ticks: tuple[tuple[float, str], ...]
-    """(position from 0 at the top to 1, label)."""
-    marks: tuple[Mark, ...]
-    """Their `x` is a position from 0 (left) to 1 (right)."""
-
-    @property
-    def drawn(self) -> list[PlotLine]:
-        """The curves in drawing order: the first curve is drawn last, on top of the others."""
-        return sorted(self.lines, key=lambda line: line.depth)[::-1]
-
-    @property
-    def named(self) -> list[PlotLine]:
-        """The curves that appear in the legend."""
-        return [line for line in self.lines if line.label]
+def plot_lines(view: ChartView) -> list[PlotLine]:
+    """Return the curves of a chart, in its order."""
+    widths = iter([width for width in _WIDTHS for _ in SERIES_ROLES])
+    return [_line(line, view.y, "" if line.behind else next(widths, "")) for line in view.lines]
 
 
-def chart_figure(view: ChartView, first: bool = False, steps: str = "step") -> ChartFigure:
-    """Return the figure of a chart. first: draw it larger. steps: what the steps of the run count."""
-    title, unit, note = clean(view.title), clean(view.unit), clean(view.note)
-    x_label = view.x.label or (steps if view.x.kind == "step" else "")
+def plot_ticks(axis: Axis, count: int) -> list[tuple[float, str]]:
+    """Return (position from 0 to 1, label) of about `count` ticks of an axis."""
+    placed = ((_along(tick, axis), label) for tick, label in axis_ticks(axis, count))
+    return [(place, label) for place, label in placed if 0 <= place <= 1]
+
+
+def plot_marks(view: ChartView) -> list[Mark]:
+    """Return the marks of a chart; their `x` is a position from 0 (left) to 1 (right)."""
+    return [
+        Mark(_along(mark.x, view.x), mark.kind, clean(mark.label) or _MARK_GLYPHS.get(mark.kind, ""))
+        for mark in view.marks
+    ]
+
+
+def spoken(view: ChartView) -> str:
+    """Return the description of a chart for screen readers."""
     names = ", ".join(clean(line.label) for line in view.lines if line.label)
     low, high = (power_label(float(f"{limit:.4g}")) for limit in (view.y.low, view.y.high))
-    spoken = f"{title}: chart, {names or 'one curve'}, values from {low} to {high} {unit}".rstrip()
-    widths = iter([width for width in _WIDTHS for _ in SERIES_ROLES])
-    return ChartFigure(
-        title,
-        view.headline,
-        unit,
-        bool(unit) and not any(clean(text).endswith(f" {unit}") for text, _ in view.headline),
-        x_label,
-        note,
-        spoken,
-        first,
-        max(view.columns, 1),
-        view.x,
-        view.y,
-        tuple(_line(line, view.y, "" if line.behind else next(widths, "")) for line in view.lines),
-        tuple(_ticks(view.x, _X_TICKS)),
-        tuple((round(1 - place, 4), label) for place, label in _ticks(view.y, _Y_TICKS)),
-        tuple(
-            Mark(_along(mark.x, view.x), mark.kind, clean(mark.label) or _MARK_GLYPHS.get(mark.kind, ""))
-            for mark in view.marks
-        ),
-    )
+    values = f"values from {low} to {high} {clean(view.unit)}".rstrip()
+    return f"{clean(view.title)}: chart, {names or 'one curve'}, {values}"
+
+
+def lacks_unit(view: ChartView) -> bool:
+    """Return whether the headline does not contain the unit, so that it has to follow the title."""
+    unit = clean(view.unit)
+    return bool(unit) and not any(clean(text).endswith(f" {unit}") for text, _ in view.headline)
 
 
 def sparkline(curve: Curve, columns: int = SPARK_COLUMNS) -> str:
@@ -134,12 +103,6 @@ def sparkline(curve: Curve, columns: int = SPARK_COLUMNS) -> str:
     if bottom == top or not math.isfinite(top - bottom):
         bottom, top = (bottom - 1, top + 1) if bottom == top else (-1e308, 1e308)
     return _path(curve.envelope(low, high, columns), Axis(bottom, top))
-
-
-def _ticks(axis: Axis, count: int) -> Iterator[tuple[float, str]]:
-    for tick, label in axis_ticks(axis, count):
-        if 0 <= (place := _along(tick, axis)) <= 1:
-            yield place, label
 
 
 def _along(value: float, axis: Axis) -> float:
@@ -176,32 +139,22 @@ def _rows(values: Floats, y: Axis) -> Floats:
 
 def _path(envelope: Envelope, y: Axis) -> str:
     low, high, first, last = (_rows(v, y) for v in (envelope.low, envelope.high, envelope.first, envelope.last))
+    placed = Envelope(low, high, first, last, envelope.gap_after)
+    columns, rows = polyline(np.arange(len(low), dtype=np.float64), placed)
+    gaps = np.isnan(rows)
     path: list[str] = []
-    drawing, x_before, y_before = False, 0, 0
-
-    def end_stroke() -> None:
-        """Turn a single point into a zero-length stroke: its round cap is a dot."""
-        if path and path[-1].startswith("M"):
-            path.append("h0")
-
-    columns = np.flatnonzero(np.isfinite(first))
-    rows = (values[columns].astype(np.int64).tolist() for values in (first, last, high, low))
-    for column, start, end, top, bottom, gap in zip(
-        columns.tolist(), *rows, envelope.gap_after[columns].tolist(), strict=True
-    ):
-        if drawing:
-            path.append(f"l{column - x_before} {start - y_before}")
+    x_before, y_before = -1, 0
+    whole = (columns.astype(np.int64).tolist(), np.where(gaps, 0, rows).astype(np.int64).tolist())
+    for x, row, is_gap in zip(*whole, gaps.tolist(), strict=True):
+        if is_gap:
+            x_before = -1
+            continue
+        if x_before < 0:
+            path.append(f"M{x} {row}")
         else:
-            end_stroke()
-            path.append(f"M{column} {start}")
-        row = start
-        for stop in (top, bottom, end) if abs(start - top) < abs(start - bottom) else (bottom, top, end):
-            if stop != row:
-                path.append(f"v{stop - row}")
-                row = stop
-        drawing, x_before, y_before = not gap, column, row
-    end_stroke()
-    return "".join(path)
+            path.append(f"v{row - y_before}" if x == x_before else f"l{x - x_before} {row - y_before}")
+        x_before, y_before = x, row
+    return _SINGLE.sub(r"\1h0", "".join(path))
 
 
 def _dots(envelope: Envelope, y: Axis) -> Iterator[str]:

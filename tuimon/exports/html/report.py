@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 import tuimon
-from tuimon.analysis.aligned_steps import step_name
+from tuimon.analysis.aligned_steps import common_step_name, step_name
 from tuimon.draw.table import TextColumn, TextTable
 from tuimon.exports import sample_lines
 from tuimon.exports.html import asset, page, render
@@ -65,12 +65,13 @@ def as_html(
         for number, run in enumerate(snapshot.runs, 1)
     ]
     title = runs[0]["name"] if len(runs) == 1 else f"{len(runs)} runs"
-    values: dict[str, Any] = {"table": None, "chart": None}
+    values: dict[str, Any] = {"table": None, "chart": None, "steps": ""}
     if len(runs) > 1:
         compared = compare(snapshot.runs, alerts=snapshot.alerts)
         values = {
             "table": runs_table(snapshot, now),
             "chart": main_chart(compared),
+            "steps": common_step_name(snapshot.runs),
             **seeds_summary(compared),
         }
     return page("report.html", now, title=title, runs=runs, groups=GROUPS, **values)
