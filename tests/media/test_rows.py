@@ -68,23 +68,23 @@ def test_levels_are_shades_of_one_colour() -> None:
 
 
 def test_one_step_against_another() -> None:
-    shown = lines(detail_rows(moving(), 50, 5, COMPARE, 19, 18, True))
-    assert "step 18" in shown[0]
-    assert "step 19" in shown[0]
-    assert [line[10:].count("#") > 0 for line in shown[1:]] == [True, True, True, True]
-    assert shown[1].index("#") > shown[4].index("#"), "the higher values are those of the later step, to the right"
+    title, *shown, axis = lines(detail_rows(moving(), 60, 12, COMPARE, 19, 18, True))
+    assert title.split() == ["share", "o", "step", "18", "o", "step", "19"]
+    assert "value" in axis
+    assert all("'" in line or "|" in line for line in shown)
 
 
 def test_two_steps_have_one_scale() -> None:
     tag = Tag(Kind.HISTOGRAM, "w")
     tag.add(Item(Kind.HISTOGRAM, "w", 0, 8, "", Distribution((0.0, 1.0, 2.0), (8.0, 0.0))))
     tag.add(Item(Kind.HISTOGRAM, "w", 1, 8, "", Distribution((0.0, 1.0, 2.0), (200.0, 200.0))))
-    shown = lines(detail_rows(tag, 90, 3, COMPARE, 1, 0, True))
-    low, high = shown[2][10:], shown[1][10:]
-    half = len(low) // 2
-    lengths = [part.count("#") for part in (low[:half], low[half:], high[:half], high[half:])]
-    assert lengths[1] == lengths[3] == round(lengths[0] / 2)
-    assert lengths[2] == 0
+    _, *shown, axis = lines(detail_rows(tag, 60, 12, COMPARE, 1, 0, True))
+    assert [number for number in axis.split() if number[0].isdigit()] == ["0.5", "1.0", "1.5"]
+    full, half = (next(line for line in shown if line.startswith(f"  {label}+")) for label in ("0.020", "0.010"))
+    assert "'" in full[8:34], "all values of step 0 are in its lower half"
+    assert "'" not in full[36:]
+    assert "'" in half[36:], "half of the values of step 1 are in its upper half"
+    assert len(detail_rows(tag, 24, 3, COMPARE, 1, 0, True)) == 2, "the steps, if there is no room for a chart"
 
 
 def test_a_curve_has_recall_to_the_right() -> None:

@@ -27,29 +27,20 @@ _names = st.text(st.characters(exclude_characters="\0/"), min_size=1, max_size=4
 
 
 @given(_names)
-def test_names_have_no_control_characters(name: str) -> None:
+def test_names_are_kept_or_refused(name: str) -> None:
     try:
-        safe = component(name)
+        assert component(name) == name
     except (MirrorError, UnicodeEncodeError):  # lone surrogates that stand for no byte
         return
-    assert "/" not in safe
-    assert safe.isprintable() or not any(ord(character) < 0x20 for character in safe)
+    assert "\n" not in name
 
 
-@given(_names, _names)
-def test_names_stay_different(first: str, second: str) -> None:
-    try:
-        assert (component(first) == component(second)) == (first == second)
-    except (MirrorError, UnicodeEncodeError):
-        return
-
-
-@pytest.mark.parametrize("name", ["20:15:03", "a%20b", "loss%2Ftrain", "träger", "a b", "100%", "x\udcff"])
+@pytest.mark.parametrize("name", ["20:15:03", "a%20b", "loss%2Ftrain", "träger", "a b", "100%", "a\tb", "x\udcff"])
 def test_usual_names_are_kept(name: str) -> None:
     assert component(name) == name
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/", "a\0", "x" * 241, "é" * 121, "\n" * 81])
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/", "a\0", "x" * 241, "é" * 121, "a\nb"])
 def test_unusable_names_are_refused(name: str) -> None:
     with pytest.raises(MirrorError):
         component(name)

@@ -12,10 +12,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from rich.console import Console
-from rich.panel import Panel
-from rich.table import Table
-from rich.text import Text
 from support.written_texts import HOSTILE
 
 from tuimon.formats._shared.crc32c import crc32c, masked
@@ -140,38 +136,6 @@ def test_rows_of_lm_eval_are_grouped_by_document(tmp_path: Path) -> None:
     (tmp_path / "samples_gsm8k_2026-08-21T12-00-00.jsonl").write_text(json.dumps(row) + "\n")
     (sample,) = samples(tmp_path)
     assert (sample.reward, sample.group, sample.step, sample.reference) == (1.0, "3", None, "4")
-
-
-def test_tables_of_a_console_are_read_by_cells(tmp_path: Path) -> None:
-    """rich draws them as TRL does, with wide characters, edges in texts, wrapped heads and a NaN."""
-    rows = [
-        ("<|im_start|>user\nWhat is 2+2?<|im_end|>\n", "答案是 │ 4 🎉\n\nso 4", "1.00", "0.58"),
-        ("<|im_start|>user\nWhat is 2+2?<|im_end|>\n", "[link=x]5[/link]", "nan", "-1.70"),
-    ]
-    log = tmp_path / "train.log"
-    for step in (1, 12):
-        table = Table(show_header=True, header_style="bold white", expand=True)
-        for name in ("Prompt", "Completion", "a_long_name_of_a_reward", "Advantage"):
-            table.add_column(name, overflow="fold", max_width=14 if name[0] == "a" else None)
-        for row in rows:
-            table.add_row(*map(Text, row))
-            table.add_section()
-        with log.open("a", encoding="utf-8") as file:
-            Console(file=file, width=100).print(Panel(table, expand=False, title=f"Step {step}"))
-            file.write("{'loss': 0.1}\n")
-    found = samples(tmp_path)
-    assert [(sample.step, sample.advantage) for sample in found] == [(1, 0.58), (1, -1.7), (12, 0.58), (12, -1.7)]
-    assert [sample.reward for sample in found] == [1.0, None] * 2
-    assert found[0].prompt == found[1].prompt == "<|im_start|>user\nWhat is 2+2?<|im_end|>"
-    assert (found[0].response, found[1].response) == ("答案是 │ 4 🎉\n\nso 4", "[link=x]5[/link]")
-    assert list(found[0].components) == ["a_long_name_of_a_reward"]
-    whole = log.read_bytes()
-    for size in range(0, len(whole), 97):
-        log.write_bytes(whole[:size])
-        assert len(samples(tmp_path)) <= 4
-    log.write_bytes(whole)
-    (tmp_path / "completions").mkdir()
-    assert not samples(tmp_path)
 
 
 def packed(document: object) -> bytes:

@@ -27,6 +27,8 @@ _LEVELS = {False: " ░▒▓█", True: " .:*#"}
 """Shades by level; True: ASCII. They can be distinguished without colour."""
 _NUMBERS_FROM = 10
 """Rows from which the numbers of a distribution are shown below it."""
+_BUCKETS = 100
+"""Buckets of two distributions that are compared."""
 _TEXT_LINES = 500
 _CHART_FROM = 12
 """Rows from which the chart of a table is drawn above its rows."""
@@ -131,47 +133,41 @@ def _heat_column(shape: Distribution, low: float, high: float, tall: int, plain:
 
 
 def _two_steps(first: Item, second: Item, width: int, height: int, plain: bool) -> list[Row]:
-    """Draw two distributions side by side as horizontal bars over the same buckets, in shares of one scale."""
-    shapes = [limited(item.content) for item in (first, second) if isinstance(item.content, Distribution)]
-    low, high = min(s.edges[0] for s in shapes), max(s.edges[-1] for s in shapes)
+    """Draw two distributions over the same buckets: values to the right, shares of all values upward."""
+    shapes = [(item.step, limited(item.content)) for item in (first, second) if isinstance(item.content, Distribution)]
+    low, high = min(s.edges[0] for _, s in shapes), max(s.edges[-1] for _, s in shapes)
     if not high > low:
         low, high = low - 0.5, high + 0.5
-    tall, room = max(height - 1, 1), (width - _AXIS) // 2 - 1
-    counts = [rebucket(shape, low, high, tall)[::-1] for shape in shapes]
-    parts = [[count / (sum(part) or 1.0) for count in part] for part in counts]
-    largest = max(map(max, parts)) or 1.0
-    block = "#" if plain else "█"
-
-    def bars(row: int) -> Row:
-        lengths = [round(part[row] / largest * room) for part in parts]
-        lengths = [max(n, 1) if part[row] > 0 else n for n, part in zip(lengths, parts, strict=True)]
-        return (
-            (fit(block * lengths[0], room + 1), Role.SERIES_0),
-            (block * lengths[-1], Role.SERIES_1),
-        )
-
-    head = (" " * _AXIS, Role.AXIS), (fit(f"step {first.step}", room + 1), Role.SERIES_0)
-    return [(*head, (f"step {second.step}", Role.SERIES_1)), *_with_axis(low, high, tall, bars)]
+    wide = (high - low) / _BUCKETS
+    lines = {}
+    for step, shape in shapes:
+        counts = rebucket(shape, low, high, _BUCKETS)
+        share = sum(counts) or 1.0
+        lines[f"step {step}"] = [(low + (n + 0.5) * wide, count / share) for n, count in enumerate(counts)]
+    return _lines_of_steps(("class", "value", "share"), lines, width, height, plain)
 
 
 def _curve(first: Item, second: Item, width: int, height: int, plain: bool) -> list[Row]:
     """Draw the precision-recall curves of two steps: recall to the right, precision upward; only their areas if there
-    is no room."""
-    curves = {
-        f"step {item.step}: area {area_under(*item.content):.4g}": item.content
+    is no room. Writers log 0 and 0 where nothing is predicted, and TensorBoard leaves it out."""
+    lines = {
+        f"step {item.step}: area {area_under(*item.content):.4g}": [
+            (recall, precision) for precision, recall in zip(*item.content, strict=True) if precision or recall
+        ]
         for item in (first, second)
         if isinstance(item.content, PrecisionRecall)
     }
-    points = tuple(
-        (name, *point)
-        for name, curve in curves.items()
-        for point in zip(*curve, strict=True)
-        if any(point)  # writers log 0 and 0 where nothing is predicted, and TensorBoard leaves it out
-    )
-    table = Table(("class", "precision", "recall"), points, len(points))
-    alone = len(curves) == 1  # a chart of one line has no legend
-    chart = chart_rows(table, Size(width, height - alone), _symbols(plain))
-    heads: list[Row] = [((f" {name}", Role.MUTED),) for name in curves]
+    return _lines_of_steps(("class", "recall", "precision"), lines, width, height, plain)
+
+
+def _lines_of_steps(
+    columns: tuple[str, str, str], lines: dict[str, list[tuple[float, float]]], width: int, height: int, plain: bool
+) -> list[Row]:
+    """Return a chart of a line for each step, or only their names if there is no room."""
+    points = tuple((name, *point) for name, line in lines.items() for point in line)
+    alone = len(lines) == 1  # a chart of one line has no legend
+    chart = chart_rows(Table(columns, points, len(points)), Size(width, height - alone), _symbols(plain), columns)
+    heads: list[Row] = [((f" {name}", Role.MUTED),) for name in lines]
     return [*heads, *chart] if alone or not chart else chart
 
 

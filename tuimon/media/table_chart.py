@@ -34,11 +34,14 @@ LEAST = Size(30, 6)
 """Minimum size of a chart."""
 
 
-def chart_rows(table: Table, size: Size, symbols: Symbols) -> list[Row]:
-    """Return a chart of the rows of a table, at most `size` large; [] if its columns cannot be drawn."""
+def chart_rows(table: Table, size: Size, symbols: Symbols, columns: tuple[str, str, str] | None = None) -> list[Row]:
+    """Return a chart of the rows of a table, at most `size` large; [] if its columns cannot be drawn.
+
+    columns: the ones that separate the lines, and go to the right and up; by their names and values if None.
+    """
     if size.width < LEAST.width or size.height < LEAST.height or not table.rows:
         return []
-    lines = _columns_of(table)
+    lines = columns or _columns_of(table)
     return [fit_row(row, size.width) for row in _lines(table, lines, size, symbols)] if lines else []
 
 

@@ -92,20 +92,16 @@ class Copier:
             if is_text(file.path, head[:HEAD]):
                 self._tree.note_text(file)
             file.seen = now
-            if size is not None:
-                self._mirror.remove(file.local)
-                self._note(file)
+            self._mirror.remove(file.local)
         elif file.mode == "stored":
             self._count(file, min(len(head), HEAD), min(len(head), HEAD))
             self._mirror.append(file.local, 0, head[:HEAD], self._time(now), truncate=True, new=True)
-            self._note(file)
             file.seen = now
         elif file.mode == "grow":
             if size and size <= now.size and self._mirror.read(file.local, len(head)) == head[:size]:
                 self._go_on(file, size, now.size)
             else:
                 self._restart(file, head, now, new=True)
-                self._note(file)
                 file.seen = now if file.at >= now.size else None
 
     def _resume(self, file: File, now: Entry, mode: str) -> None:
@@ -160,13 +156,11 @@ class Copier:
         file.tail = (file.tail + data)[-SEAM:]
         if self._received.complete:
             file.grew = time.monotonic()
-        self._changed(file)
 
     def _restart(self, file: File, data: bytes, now: Entry, new: bool) -> None:
         self._count(file, len(data), now.size)
         self._mirror.append(file.local, 0, data, self._time(now), truncate=True, new=new)
         file.at, file.tail = len(data), data[-SEAM:]
-        self._changed(file)
 
     async def _pieces(self, path: str, start: int, end: int) -> AsyncIterator[bytes]:
         """Yield the bytes in order; the first piece that is too short is the last one."""
@@ -210,7 +204,6 @@ class Copier:
                 self._mirror.set_modified(file.local, self._time(now))
             else:
                 draft.commit(self._time(now))
-                self._note(file)
 
     async def _fill(self, draft: Draft, path: str, size: int) -> None:
         if size > MAX_DOCUMENT:
@@ -258,7 +251,6 @@ class Copier:
             size = sum(draft.size for draft in drafts.values())
             for part, entry in reversed(present.items()):
                 drafts[part].commit(self._time(entry))
-                self._note(file, part)
         file.seen, file.is_rough, file.tries = parts, is_rough, 0
         self._count(file, size, size)
 
@@ -283,7 +275,6 @@ class Copier:
             self._mirror.append(local, file.at, data[:whole], self._time(wal))
             file.at += whole
             self._count(file, file.here + whole, file.size + whole)
-            self._note(file, "-wal")
             file.grew = time.monotonic()
         return True
 
@@ -303,13 +294,6 @@ class Copier:
                 f"the logs have {received.total >> 20} MiB, more than the {self._most >> 20} MiB that may be copied",
                 "max_bytes of [hosts] in config.toml sets the limit.",
             )
-
-    def _changed(self, file: File) -> None:
-        self._received.changed.add(file.local)
-
-    def _note(self, file: File, part: str = "") -> None:
-        self._received.changed.add(file.local + part)
-        self._received.names_changed = True
 
 
 def _last_commit(data: bytes, header: bytes, start: int = _WAL_HEADER) -> int:

@@ -85,10 +85,6 @@ class Received:
         """Whether there is nothing at the path."""
         self.problem = ""
         """The last problem that the source reported."""
-        self.changed: set[str] = set()
-        """Paths in the mirror that have changed; the caller clears it."""
-        self.names_changed = False
-        """Whether some of them are new or gone; the caller resets it."""
         self.here = 0
         """Bytes of the followed files in the mirror."""
         self.total = 0

@@ -214,11 +214,11 @@ class Keeper:
         state = "missing" if received.missing else "live" if received.complete else "copying"
         if state != link.state:
             self._say(state, received.problem)
-        if received.changed:
-            paths, received.changed = received.changed, set()
+        if self.mirror.changed:
+            paths, self.mirror.changed = self.mirror.changed, set()
             self._save()  # if this process is killed, the mirror must not seem older than the points in it
-            self.on_hint(paths, received.names_changed)
-            received.names_changed = False
+            self.on_hint(paths, self.mirror.names_changed)
+            self.mirror.names_changed = False
         if now - self._linked_at > LINK_EVERY:
             self._linked_at = now
             self.on_link()

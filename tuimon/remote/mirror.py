@@ -17,17 +17,15 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import math
 import os
 import shutil
 import time
 import zlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
-from tuimon import lazy_re as re
 from tuimon.errors import TuimonError
 from tuimon.platform_support import mirror_directory
 from tuimon.remote.places import Place, place_of
@@ -48,10 +46,7 @@ _FREE_CHECK = 16 << 20
 _LATEST = 2**63 // 10**9 - 1
 """Latest time of change (s since the epoch) that file systems store."""
 MAX_NAME = 240
-"""Maximum bytes of an encoded name."""
-_CONTROL = "[\x01-\x1f\x7f]"
-_CODE = "(?:[01][0-9A-F]|7F)"
-_UNSAFE = re.compile(f"{_CONTROL}|%(?=(?:25)*{_CODE})")
+"""Maximum bytes of a name."""
 
 
 class MirrorError(TuimonError):
@@ -98,6 +93,10 @@ class Mirror:
         self.is_current = False
         """Whether this program has received everything: what it replaces later was the content on the host until then,
         and not a copy of an earlier start."""
+        self.changed: set[str] = set()
+        """Paths that have changed; the caller clears it."""
+        self.names_changed = False
+        """Whether some of them are new, replaced or gone; the caller resets it."""
         self._notes: dict[str, FileNote] = {}
         self._notes_changed = False
 
@@ -200,39 +199,19 @@ class Mirror:
 
     def size(self, path: str) -> int | None:
         """Return the bytes of a mirrored file, or None if there is none."""
-        try:
-            status = os.stat(path, follow_symlinks=False)
-        except OSError:
-            return None
-        return status.st_size if os.path.isfile(path) else None
-
-    def modified(self, path: str) -> float:
-        """Return the time of change of a mirrored file (s since the epoch); NaN if there is none."""
-        try:
-            return os.stat(path, follow_symlinks=False).st_mtime
-        except OSError:
-            return math.nan
+        return os.stat(path).st_size if os.path.isfile(path) else None
 
     def set_modified(self, path: str, modified: float) -> None:
         """Set the time of change (s since the epoch) of a file whose content is still the same."""
-        if self.modified(path) != modified:
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-                try:
-                    _stamp(descriptor, modified)
-                finally:
-                    os.close(descriptor)
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            if os.stat(path).st_mtime != modified:
+                _stamp(path, modified)
 
     def read(self, path: str, count: int, start: int = 0) -> bytes:
         """Return bytes of a mirrored file; b"" if there is none."""
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:
-            return b""
-        try:
-            return os.pread(descriptor, count, start)
-        finally:
-            os.close(descriptor)
+        with contextlib.suppress(OSError), open(path, "rb", opener=_private) as file:
+            return os.pread(file.fileno(), count, start)
+        return b""
 
     def append(
         self, path: str, at: int, data: bytes, modified: float, truncate: bool = False, new: bool = False
@@ -243,24 +222,23 @@ class Mirror:
         new: another file has taken its place. modified: time of the last change (s since the epoch).
         """
         self.reserve(len(data))
-        if truncate and self.size(path):
+        size = self.size(path)
+        if truncate and size:
             self.note(path, renewed=not self.is_current)
             self.save_notes()  # before a reader can see the new bytes
         if new and truncate:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
-        descriptor = self._open(path)
-        try:
-            here = os.fstat(descriptor).st_size
-            if truncate and here:
-                os.ftruncate(descriptor, 0)
-                here = 0
+        with self._opened(path) as file:
+            if truncate:
+                file.truncate(0)
+            here = file.seek(0, os.SEEK_END)
             if here != at:
                 raise MirrorError(f"a gap: {here} bytes are here, the next ones are at {at}")
-            _write(descriptor, data, at)
-            _stamp(descriptor, modified)
-        finally:
-            os.close(descriptor)
+            file.write(data)
+            file.flush()
+            _stamp(file.fileno(), modified)
+        self.note_change(path, size is None or new)
 
     def draft(self, path: str) -> Draft:
         """Begin to write a document anew."""
@@ -272,6 +250,23 @@ class Mirror:
         """Delete a file that was deleted on the host."""
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
             os.unlink(path)
+            self.note_change(path, True)
+
+    def remove_directory(self, path: str) -> None:
+        """Delete a directory that was deleted on the host, and all below it."""
+        shutil.rmtree(path, ignore_errors=True)
+        self.note_change(path, True)
+
+    def remove_others(self, paths: set[str]) -> None:
+        """Delete all files but these, and the empty directories that hold none of them."""
+        kept = {os.path.dirname(path) for path in paths} | paths
+        for folder, folders, names in os.walk(self.root, topdown=False):
+            for path in (os.path.join(folder, name) for name in names):
+                if without_part(path) not in paths:
+                    self.remove(path)
+            for path in (os.path.join(folder, name) for name in folders):
+                if path not in kept and not os.listdir(path):
+                    self.remove_directory(path)
 
     def empty(self, path: str) -> None:
         """Delete the content of a file, but not its name."""
@@ -280,10 +275,18 @@ class Mirror:
 
     def placeholder(self, path: str, directory: bool = False) -> None:
         """Create an empty directory, or an empty file for weights: their names show which checkpoints there are."""
-        if directory:
+        if directory and not os.path.isdir(path):
             self._make_way(os.path.join(path, "x"))
-        elif not os.path.lexists(path):
-            os.close(self._open(path))
+        elif not directory and not os.path.lexists(path):
+            self._opened(path).close()
+        else:
+            return
+        self.note_change(path, True)
+
+    def note_change(self, path: str, has_new_name: bool) -> None:
+        """Note that a path has changed, for the reader."""
+        self.changed.add(path)
+        self.names_changed |= has_new_name
 
     # ------------------------------------------------------------------ space
 
@@ -297,14 +300,13 @@ class Mirror:
             raise OSError(errno.ENOSPC, f"less than {KEEP_FREE >> 30} GiB is free (TUIMON_MIRROR)", self.where)
         self._unchecked = 0
 
-    def _open(self, path: str) -> int:
-        """Open a mirrored file for writing; create it, and its directory."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    def _opened(self, path: str) -> BinaryIO:
+        """Open a mirrored file for appending; create it, and its directory."""
         try:
-            return os.open(path, flags, 0o600)
+            return open(path, "ab", opener=_private)
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             self._make_way(path)
-        return os.open(path, flags, 0o600)
+        return open(path, "ab", opener=_private)
 
     def _make_way(self, path: str) -> None:
         """Create the directory of a file. What is in the way was replaced on the host: a directory by this file, or a
@@ -320,15 +322,18 @@ class Mirror:
 
 
 def component(name: str) -> str:
-    """Return the name of a file on the host as a name in the mirror. Raise MirrorError for a name that cannot be one.
+    """Return the name of a file on the host, which is its name in the mirror, too.
 
-    Control characters are percent-encoded. Other names are kept, such as "a%2Fb" and bytes that are not UTF-8, because
-    formats and runs are recognised by them.
+    Raise MirrorError for a name that cannot be one: of several components or lines, or too long.
     """
-    safe = _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", name)
-    if safe in ("", ".", "..") or "/" in safe or "\0" in safe or len(os.fsencode(safe)) > MAX_NAME:
+    if name in ("", ".", "..") or {*"/\0\n"} & {*name} or len(os.fsencode(name)) > MAX_NAME:
         raise MirrorError(f"a name that cannot be mirrored: {clean(name, 60)!r}")
-    return safe
+    return name
+
+
+def without_part(name: str) -> str:
+    """Return the name of the database whose -wal or -journal this is: its copies come and go with those of it."""
+    return name.removesuffix("-wal").removesuffix("-journal")
 
 
 class Draft:
@@ -338,8 +343,7 @@ class Draft:
         self._mirror = mirror
         self._path = path
         self._temporary = temporary
-        flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._descriptor = os.open(temporary, flags, 0o600)
+        self._file = open(temporary, "w+b", opener=_private)  # noqa: SIM115
         self.size = 0
         """Bytes so far."""
 
@@ -348,29 +352,33 @@ class Draft:
 
     def __exit__(self, *_: object) -> None:
         """Delete what was written, unless it is in the mirror now."""
-        os.close(self._descriptor)
+        with contextlib.suppress(OSError):  # also of bytes for which the disk has no space
+            self._file.close()
         with contextlib.suppress(OSError):
             os.unlink(self._temporary)
 
     def write(self, data: bytes) -> None:
         """Append bytes."""
         self._mirror.reserve(len(data))
-        _write(self._descriptor, data, self.size)
+        self._file.write(data)
         self.size += len(data)
 
     def read(self) -> bytes:
         """Return what was written."""
-        return os.pread(self._descriptor, self.size, 0)
+        self._file.flush()
+        return os.pread(self._file.fileno(), self.size, 0)
 
     def truncate(self, size: int) -> None:
         """Drop the bytes from `size` on."""
-        os.ftruncate(self._descriptor, size)
+        self._file.truncate(size)
         self.size = size
 
     def commit(self, modified: float) -> None:
         """Replace the document in the mirror. modified: time of its last change (s since the epoch)."""
-        _stamp(self._descriptor, modified)
+        self._file.flush()
+        _stamp(self._file.fileno(), modified)
         os.replace(self._temporary, self._path)
+        self._mirror.note_change(self._path, True)
 
 
 def _make_directories(path: str) -> None:
@@ -385,13 +393,10 @@ def _make_directories(path: str) -> None:
         _make_directories(path)
 
 
-def _write(descriptor: int, data: bytes, at: int) -> None:
-    view = memoryview(data)
-    while view:
-        count = os.pwrite(descriptor, view, at)
-        view, at = view[count:], at + count
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
-def _stamp(descriptor: int, modified: float) -> None:
+def _stamp(file: int | str, modified: float) -> None:
     when = modified if 0 <= modified <= _LATEST else time.time()
-    os.utime(descriptor, (when, when))
+    os.utime(file, (when, when))

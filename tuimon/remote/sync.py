@@ -157,7 +157,7 @@ class Sync:
                     search = self._start(writers.update(followed))
             if self._problem is not None:
                 raise self._problem
-            if self.received.changed:
+            if self._mirror.changed:
                 self._on_progress()
             if began - remembered > REMEMBER_EVERY:
                 remembered = began

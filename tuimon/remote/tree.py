@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 import os
 import posixpath
-import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from msgspec import Struct, field
 
@@ -21,7 +20,7 @@ from tuimon.formats import is_candidate, kind, recognise
 from tuimon.model.log_names import log_name
 from tuimon.reader.compression import decompressed_head
 from tuimon.remote.host import MAX_FILES, Entry, Host, Received, TooLarge
-from tuimon.remote.mirror import Mirror, MirrorError
+from tuimon.remote.mirror import Mirror, MirrorError, without_part
 from tuimon.remote.texts import DIRECTORIES, WantedTexts, is_in_directory, is_named_text, step_of
 from tuimon.sources.listing import (
     CLOSED_PATHS,
@@ -154,8 +153,7 @@ class Tree:
         self._saved.clear()
         if not self.is_complete and self._count <= MAX_ENTRIES:
             self.is_complete = True
-            for local in remove_others(self._mirror, self._announced):
-                self._note(local)
+            self._mirror.remove_others(self._announced)
 
     async def _begin(self) -> dict[str, _Folder]:
         """Note what the path of the user leads to; return the directories to list."""
@@ -198,7 +196,7 @@ class Tree:
                 if where is SearchMode.CHECKPOINT and folder.place is not SearchMode.CHECKPOINT:
                     saved.append(whole)
             elif entry.is_file and not (entry.leads_to and self._is_inside(entry.leads_to)):
-                names.add(_without_part(name))
+                names.add(without_part(name))
                 if name.endswith(WEIGHTS):
                     weights = weights or whole
                 self._take_file(folder, name, whole, local, entry)
@@ -276,16 +274,11 @@ class Tree:
         if local not in self._announced:
             self._announce(local)
             self._mirror.placeholder(local, directory)
-            self._note(local)
 
     def _announce(self, local: str) -> None:
         self._announced.add(local)
         if len(self._announced) > MAX_FILES:
             raise TooLarge(f"more than {MAX_FILES} files may be logs", "Name a directory further down.")
-
-    def _note(self, local: str) -> None:
-        self._received.changed.add(local)
-        self._received.names_changed = True
 
     def _drop(self, path: str, parts: Iterable[str] = ()) -> None:
         """Forget a file or directory that is gone, and what was below it."""
@@ -301,10 +294,9 @@ class Tree:
         if local and local != self._mirror.root:
             self._announced.discard(local)
             if os.path.isdir(local):
-                shutil.rmtree(local, ignore_errors=True)
+                self._mirror.remove_directory(local)
             else:
                 self._mirror.remove(local)
-            self._note(local)
 
     def forget(self, file: File) -> None:
         """Remove a file that is gone."""
@@ -314,7 +306,6 @@ class Tree:
             self._mirror.remove(file.local + part)
         self._received.here -= file.here
         self._received.total -= file.size
-        self._note(file.local)
 
 
 def mode_of(path: str, head: bytes) -> str:
@@ -336,22 +327,6 @@ def mode_of(path: str, head: bytes) -> str:
     return "stored" if mode is None else "whole" if compressed else mode
 
 
-def remove_others(mirror: Mirror, paths: set[str]) -> Iterator[str]:
-    """Remove from a mirror, and yield, all files but these and the empty directories that hold none of them."""
-    kept = {os.path.dirname(path) for path in paths} | paths
-    for folder, folders, names in os.walk(mirror.root, topdown=False):
-        for name in names:
-            path = os.path.join(folder, name)
-            if _without_part(path) not in paths:
-                mirror.remove(path)
-                yield path
-        for name in folders:
-            path = os.path.join(folder, name)
-            if path not in kept and not os.listdir(path):
-                os.rmdir(path)
-                yield path
-
-
 def _place(path: str, parent: SearchMode | None, is_link: bool) -> SearchMode | None:
     """Return how a directory is searched; None if it holds generated texts."""
     name = path.rpartition("/")[2]
@@ -362,11 +337,6 @@ def _place(path: str, parent: SearchMode | None, is_link: bool) -> SearchMode | 
     if parent is None:
         return SearchMode.CLOSED if place(path, SearchMode.OPEN) is SearchMode.CLOSED else None
     return place(path, parent)
-
-
-def _without_part(name: str) -> str:
-    """Return the name of the database whose -wal or -journal this is: its copies come and go with those of it."""
-    return name.removesuffix("-wal").removesuffix("-journal")
 
 
 def _is_below(path: str, directory: str) -> bool:

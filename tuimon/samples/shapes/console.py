@@ -3,21 +3,19 @@
 slime and OpenRLHF print a sample as a list of Python on one line, verl and EasyR1 as blocks "[prompt] …",
 "[response] …" or "[output] …", "[ground_truth] …", "[score] …" of many lines. The step follows the sample, on a line
 of its own. EasyR1's generations.log has the same blocks without steps. ROLL's agentic pipeline prints a JSON array of
-conversations. TRL prints tables, which are read unless the completions are in files, too.
+conversations. The tables that TRL prints wrap and cut the texts: those of its files are read.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats._shared.json import parse
 from tuimon.samples import Rows, Shape
-from tuimon.samples.shapes._rich_table import BEGIN, RichTable
 from tuimon.sources.files import open_regular
 
 _MAX_LINE = 1 << 20
@@ -37,7 +35,6 @@ _WORDS = (
     b"Global step ",
     b"step:",
     b"[prompt] ",
-    BEGIN,
     b"pipeline step ",
     b'global_step"',
     b"] [[{",
@@ -78,8 +75,6 @@ class _Block:
 def _rows(path: str, start: int) -> Rows:
     waiting: list[tuple[int, dict[str, Any]]] = []
     block: tuple[int, _Block] | None = None
-    table: tuple[int, RichTable] | None = None
-    has_tables = not (Path(path).parent / "completions").is_dir()
     has_steps = not path.endswith("generations.log")
     descriptor, _ = open_regular(path)
     with open(descriptor, "rb") as file:
@@ -87,15 +82,10 @@ def _rows(path: str, start: int) -> Rows:
         offset = start
         while line := file.readline(_MAX_LINE):
             here, offset = offset, offset + len(line)
-            if block is None and table is None and not any(word in line for word in _WORDS):
+            if block is None and not any(word in line for word in _WORDS):
                 continue
             text = line.decode("utf-8", "replace")
-            if table is not None:
-                if (found := table[1].add(text)) is not None:
-                    yield table[0], found
-                if table[1].ended:
-                    table = None
-            elif block is not None:
+            if block is not None:
                 if block[1].add(text):
                     waiting += [(block[0], row) for row in (block[1].row,) if row is not None]
                     block = None
@@ -103,8 +93,6 @@ def _rows(path: str, start: int) -> Rows:
                 known = {"step": int(next(filter(None, step.groups())))}
                 yield from ((position, row | known) for position, row in waiting)
                 waiting.clear()
-            elif has_tables and (begun := RichTable.of_title(text)) is not None:
-                table = here, begun
             elif match := _PROMPT.match(text):
                 block = here, _Block(match[1])
             else:
