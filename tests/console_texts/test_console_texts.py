@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.json_points import damage, feed, rows
 
 from tests.console_texts.collecting import whole_texts
 from tests.console_texts.decoding import Decoded, decode, differences, load, save
+from tuimon.formats.console._decoder import ConsoleDecoder
+from tuimon.model.points import Item
 
 TEXT = "step 1 loss: 0.5 lr: 0.1\nstep 2 loss: 0.25 lr: 0.1\n"
 
@@ -20,6 +28,42 @@ def test_the_decoder_gives_what_is_stored() -> None:
     found = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
     assert found.stdout == ""
     assert found.returncode == 0, found.stderr
+
+
+@cache
+def stored() -> list[tuple[str, bytes]]:
+    """Return (test, text) of each stored text but those whose dates later lines explain."""
+    return [
+        (known.test, known.text.encode("utf-8", "surrogateescape"))
+        for known in load()
+        if "slash_dates" not in known.test
+    ]
+
+
+@settings(max_examples=200)
+@given(st.randoms(use_true_random=True))
+def test_a_text_gives_the_same_in_any_pieces(rng: random.Random) -> None:
+    _, text = rng.choice(stored())
+    cuts = [rng.randrange(len(text)) for _ in range(rng.choice([1, 5, 50]))]
+    whole, cut = feed(ConsoleDecoder(), text), feed(ConsoleDecoder(), text, cuts)
+    assert rows(cut) == rows(whole)
+    assert damage(cut) == damage(whole)
+
+
+@settings(max_examples=100)
+@given(st.randoms(use_true_random=True))
+def test_a_text_with_bars_gives_the_same_whenever_it_is_read_while_it_grows(rng: random.Random) -> None:
+    """Written by Hugging Face's Trainer, whose rows have the step of a bar before or after them."""
+    _, text = rng.choice([known for known in stored() if known[0].startswith("test_console_trainer_bars")])
+    anywhere = [rng.randrange(len(text)) for _ in range(rng.choice([1, 5, 100]))]
+    after_brackets = [index + 1 for index, byte in enumerate(text) if byte in b"]}" and rng.random() < 0.3]
+    decoder, items = ConsoleDecoder(), list[Item]()
+    for begin, end in pairwise(sorted({0, *anywhere, *rng.choice([[], after_brackets]), len(text)})):
+        items += [*decoder.feed(text[begin:end]), *(() if decoder.must_reread else decoder.flush())]
+        if decoder.must_reread:  # as tuimon.reader.follow does
+            decoder = ConsoleDecoder()
+            items = [*decoder.feed(text[:end]), *decoder.flush()]
+    assert sorted(rows(items)) == sorted(rows(feed(ConsoleDecoder(), text)))
 
 
 def test_each_stored_text_is_another_one() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from io import StringIO
 
 from hypothesis import given, settings
@@ -54,17 +53,6 @@ def test_rows_have_the_names_and_values_that_were_logged(row: dict[str, float | 
         assert result.items() <= wanted.items()
         if "…" not in text:
             assert result == wanted
-
-
-def test_row_of_several_lines() -> None:
-    row = {"mean reward of all tasks of the set": 0.25, "x": math.pi}
-    text = drawn(row, 50)
-    assert text.count("│ │") > 2
-    metrics = series(feed(ConsoleDecoder(), f"{HEAD}{text}".encode()))
-    assert metrics == {
-        "appworld/mean reward of all tasks of the set": [(0, "0.25")],
-        "appworld/x": [(0, repr(math.pi))],
-    }
 
 
 def test_a_row_with_a_text_is_no_header_of_the_next() -> None:

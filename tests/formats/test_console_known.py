@@ -52,3 +52,12 @@ def test_an_example_of_a_trainer_gives_its_points(trainer: Trainer) -> None:
     text = trainer.example.strip("\n") if trainer.example.startswith("\n") else trainer.example
     read = series(feed(ConsoleDecoder(), f"{text}\n".encode()))
     assert read == {name: [(step, str(float(value)))] for name, (step, value) in trainer.points.items()}
+
+
+@pytest.mark.parametrize(
+    ("first", "later"), [("Epoch 1", "Epoch 1.5"), ("Epoch 1/9", "Epoch 2/9.5"), ("Epoch 1 step 2", "Epoch .2 step 3")]
+)
+def test_a_fraction_where_other_lines_have_a_step_is_none(first: str, later: str) -> None:
+    text = "".join(f"{head}: loss=0.{number}\n" for number, head in enumerate([first, first, later, later, first], 1))
+    values = [value for points in series(feed(ConsoleDecoder(), text.encode())).values() for _, value in points]
+    assert {"0.1", "0.2", "0.5"} <= set(values)

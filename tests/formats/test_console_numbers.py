@@ -56,18 +56,8 @@ def test_a_number_is_read_whole_or_not_at_all(
     assert {number for _, number in points.get("loss", [])} <= {0.25}
 
 
-def test_an_identifier_that_looks_like_a_number_with_an_exponent_is_no_metric() -> None:
-    points = read("step=1 loss=0.5 id=123e4567 grad=inf\nstep=2 loss=inf id=9e999 grad=1e300\n")
-    assert points == {"loss": [(1, 0.5), (2, float("inf"))], "grad": [(1, float("inf")), (2, 1e300)]}
-
-
 def test_a_number_within_a_name_that_changes_gives_no_metric_per_value() -> None:
     lines = [f"step {step}: loss: 0.5 | image {step % 97} score: 0.25\n" for step in range(1, 200)]
     points = read("".join(lines))
     assert len(points["loss"]) == 199
     assert len(points) < 20
-
-
-def test_metrics_of_numbered_parts_are_read() -> None:
-    lines = "".join(f"step {step}: " + ", ".join(f"layer {n} norm={n}.5" for n in range(40)) + "\n" for step in (1, 2))
-    assert read(lines) == {f"layer {n} norm": [(1, n + 0.5), (2, n + 0.5)] for n in range(40)}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-from support.json_points import facts, feed, series
+from support.json_points import feed, series
 
 from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.formats.console.text import matches
@@ -68,47 +67,3 @@ def test_lines_of_a_log_are_preferred_to_its_bars() -> None:
 def test_json_lines_count_as_console_text_only_as_records_of_a_logging_module() -> None:
     assert matches("train.jsonl", b'{"level": "INFO", "message": "step 3: loss=0.5"}\n')
     assert not matches("train.jsonl", b'{"step": 3, "loss": 0.5}\n')
-
-
-def lightning_fit(first: int, epochs: int, steady: bool = False) -> str:
-    """Bars of Lightning's TQDMProgressBar: the postfix keeps the results of the last validation and epoch."""
-    text, postfix = "", dict[str, float]()
-
-    def bar(epoch: int, done: int) -> str:
-        inside = "".join(f", {name}={value:#.3g}" for name, value in postfix.items())
-        return f"\rEpoch {epoch}: " + BAR.format(10 * done, done, 10, inside)
-
-    for epoch in range(first, epochs):
-        text += bar(epoch, 0)
-        for done in range(5, 11, 5):
-            text += bar(epoch, done)
-            postfix["loss_step"] = 1 / (1 + epoch * 10 + done)
-            text += bar(epoch, done)
-        for share in ("  0%|   | 0/5", "100%|###| 5/5", "100%|###| 5/5"):
-            text += f"\n\rValidation DataLoader 0: {share} [00:00<00:00, 9.0it/s]\x1b[A"
-        postfix["val_loss"] = 0.5 if steady else 1 / (2 + epoch)
-        text += bar(epoch, 10)
-        postfix["loss_epoch"] = 0.5 if steady else 1 / (3 + epoch)
-        text += bar(epoch, 10) + ("" if epoch == epochs - 1 else bar(epoch, 0))
-    return f"{text}{bar(epochs - 1, 10)}`Trainer.fit` stopped: `max_epochs={epochs}` reached.\n"
-
-
-@pytest.mark.parametrize("read_each", [0, 50])
-def test_results_that_a_bar_repeats_are_read_when_they_change(read_each: int) -> None:
-    text = (lightning_fit(0, 3) + lightning_fit(3, 6)).encode()
-    items = feed(ConsoleDecoder(), text, range(0, len(text), read_each or len(text)))
-    metrics = {name: [step for step, _ in points] for name, points in series(items).items()}
-    ends = [10, 20, 30, 40, 50, 60]
-    assert metrics == {"loss_step": list(range(5, 61, 5)), "val_loss": ends, "loss_epoch": ends}
-    assert facts(items, "state")[-1]["evidence"] == "`Trainer.fit` stopped: `max_epochs=6` reached."
-
-
-@pytest.mark.parametrize("read_each", [0, 50])
-def test_results_that_are_logged_again_unchanged_are_read_again(read_each: int) -> None:
-    """A validation has ended since, or the epoch has; the mean of the last epoch may be that of the one before."""
-    text = lightning_fit(0, 4, steady=True).encode()
-    items = feed(ConsoleDecoder(), text, range(0, len(text), read_each or len(text)))
-    metrics = {name: [step for step, _ in points] for name, points in series(items).items()}
-    assert metrics == {"loss_step": list(range(5, 41, 5)), "val_loss": [10, 20, 30, 40], "loss_epoch": [10, 20, 30]}
-    text = text.replace(b"Validation DataLoader", b"Sanity Checking DataLoader")
-    assert [step for step, _ in series(feed(ConsoleDecoder(), text))["val_loss"]] == [10]

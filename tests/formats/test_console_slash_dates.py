@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from datetime import datetime
 
-import pytest
 from support.json_points import feed
 
 from tuimon.formats.console._decoder import ConsoleDecoder
@@ -23,18 +22,6 @@ def times(stamps: list[str], then: list[str] | None = None) -> tuple[list[float]
             if isinstance(item, Points):
                 result += [float(time) for time in item.wall_times]
     return result, decoder.remark
-
-
-@pytest.mark.parametrize(
-    ("stamps", "form"),
-    [
-        pytest.param(["11/05/2026 10:00:00", "11/25/2026 10:00:00"], "%m/%d/%Y %H:%M:%S", id="month first"),
-        pytest.param(["05/11/2026 10:00:00", "25/11/2026 10:00:00"], "%d/%m/%Y %H:%M:%S", id="day first"),
-    ],
-)
-def test_order_of_month_and_day(stamps: list[str], form: str) -> None:
-    wanted = [datetime.strptime(stamp, form).timestamp() for stamp in stamps]
-    assert times(stamps) == (wanted, "")
 
 
 def test_date_that_may_be_either_is_not_read_until_another_decides() -> None:

@@ -4,7 +4,6 @@ each row has the step at which it was logged, wherever the log is cut and whenev
 from __future__ import annotations
 
 import os
-import random
 import subprocess
 import sys
 from itertools import pairwise
@@ -20,65 +19,6 @@ from tuimon.model.points import Fact, Item
 Point = tuple[str, int, str]
 
 
-class Trainer:
-    """Writes the output of ProgressCallback (transformers/trainer_callback.py) with tqdm (display, moveto, write)."""
-
-    def __init__(self, rng: random.Random, drawn: float = 0.5) -> None:
-        """drawn: fraction of the steps at which the bar is drawn; tqdm draws at most every 0.1 s."""
-        self.rng = rng
-        self.drawn = drawn
-        self.text = ""
-        self.truth: list[Point] = []
-        self.ends: list[int] = []
-        """(end of the row in the text, point) for each point."""
-        self.total = rng.choice([20, 60])
-        self.epochs = rng.choice([1, 3])
-        self.bars: list[tuple[int, int]] = []
-        """(done, total) of the bar of the training, and of an evaluation's below it."""
-
-    def draw(self, place: int) -> None:
-        done, total = self.bars[place]
-        share = done / total
-        bar = f"{share:4.0%}|{'#' * int(10 * share):10}| {done}/{total} [00:10<01:30, {self.rng.random():5.2f}it/s]"
-        self.text += "\n" * place + "\r" + bar + "  " * self.rng.randrange(2) + "\x1b[A" * place
-
-    def clear(self, place: int) -> None:
-        self.text += "\n" * place + "\r" + " " * 40 + "\r" + "\x1b[A" * place
-
-    def log(self, row: dict[str, float], step: int) -> None:
-        places = list(range(len(self.bars)))
-        self.rng.shuffle(places)  # the order of a set
-        for place in places:
-            self.clear(place)
-        self.text += f"{row}\n"
-        self.ends += [len(self.text)] * len(row)
-        for place in places:
-            self.draw(place)
-        self.truth += [(name, step, repr(value)) for name, value in row.items()]
-
-    def evaluate(self, step: int) -> None:
-        batches = self.rng.choice([1, 7, 100])
-        for done in range(0, batches + 1, max(1, batches // 7)):
-            self.bars[1:] = [(done, batches)]
-            self.draw(1)
-        self.log({"eval_loss": self.rng.random(), "epoch": self.epochs * step / self.total}, step)
-        del self.bars[1:]
-        self.clear(1)
-
-    def train(self) -> None:
-        every, evaluated = self.rng.choice([1, 5, 7]), self.rng.choice([5, 10, 20, 1000])
-        first = self.rng.choice([0, 0, 10])  # resumed
-        for step in (0, *range(first, self.total + 1)):
-            self.bars[:1] = [(step, self.total)]
-            if step in (0, first) or self.rng.random() < self.drawn:
-                self.draw(0)
-            if step > first and step % every == 0:
-                self.log({"loss": self.rng.uniform(-1, 1), "epoch": self.epochs * step / self.total}, step)
-            if step > first and step % evaluated == 0:
-                self.evaluate(step)
-        self.log({"train_runtime": 12.5, "train_loss": 0.5, "epoch": float(self.epochs)}, self.total)
-
-
 def items_read_at_cuts(data: bytes, cuts: list[int]) -> list[Item]:
     """Return the items of a reader that reads the log each time it has grown to a cut, as tuimon.reader.follow does."""
     decoder, result = ConsoleDecoder(), list[Item]()
@@ -90,48 +30,6 @@ def items_read_at_cuts(data: bytes, cuts: list[int]) -> list[Item]:
             decoder = ConsoleDecoder()
             result = [*decoder.feed(data[:end]), *decoder.flush()]
     return result
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.randoms(use_true_random=True))
-def test_each_row_has_the_step_at_which_it_was_logged(rng: random.Random) -> None:
-    trainer = Trainer(rng)
-    trainer.train()
-    data = trainer.text.encode()
-    anywhere = [rng.randrange(len(data)) for _ in range(rng.choice([0, 5, 100]))]
-    after_brackets = [index + 1 for index, byte in enumerate(data) if byte in b"]}" and rng.random() < 0.3]
-    actual = rows(items_read_at_cuts(data, [*anywhere, *rng.choice([[], after_brackets])]))
-    assert sorted((name, step, value) for name, step, value, _ in actual) == sorted(trainer.truth)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.randoms(use_true_random=True))
-def test_training_killed_and_restarted_in_the_same_log(rng: random.Random) -> None:
-    killed, again = Trainer(rng, drawn=1.0), Trainer(rng)
-    killed.train()
-    again.train()
-    end = rng.choice([*killed.ends, rng.randrange(len(killed.text))])
-    wanted = [point for point, row_end in zip(killed.truth, killed.ends, strict=True) if row_end <= end + 1]
-    actual = rows(feed(ConsoleDecoder(), f"{killed.text[:end]}\nloading the model\n{again.text}".encode()))
-    assert sorted(point[:3] for point in actual) == sorted(wanted + again.truth)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.randoms(use_true_random=True))
-def test_row_of_a_log_without_redrawn_bars_belongs_to_the_bar_before_it(rng: random.Random) -> None:
-    """Each state of the bar is a line of its own, and one or two rows follow some of them."""
-    first, every, total = rng.choice([0, 51]), rng.choice([1, 5, 7]), 60
-    text, truth, begin = "", list[Point](), rng.choice(["", "\r"])
-    for step in range(first + 1, total + 1):
-        text += f"{begin}{step / total:4.0%}|{'#' * (step // 6):10}| {step}/{total} [00:10<01:30, 10.00it/s]\n"
-        named = ["loss"] * (step % every == 0) + ["eval_loss"] * (rng.random() < 0.1)
-        for name in named:
-            text += f"{ {name: step / 8, 'epoch': step / 20} }\n"
-            truth += [(name, step, repr(step / 8)), ("epoch", step, repr(step / 20))]
-        text += "saving\n" * (rng.random() < 0.1)
-    cuts = [rng.randrange(len(text)) for _ in range(rng.choice([0, 5, 100]))]
-    actual = rows(items_read_at_cuts(text.encode(), cuts))
-    assert sorted((name, step, value) for name, step, value, _ in actual) == sorted(truth)
 
 
 @settings(max_examples=40, deadline=None)

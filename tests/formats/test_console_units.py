@@ -36,14 +36,6 @@ def test_the_printed_unit_of_a_metric(part: str, unit: str | None) -> None:
     assert read(f"step 1 loss: 0.25, {part}\n")[1].get("gpu") == unit
 
 
-def test_a_unit_is_emitted_once() -> None:
-    decoder = ConsoleDecoder()
-    lines = [f"step {step}/60 loss: 0.{step:03}, step_time: {step}ms\n".encode() for step in range(1, 60)]
-    items = [item for line in lines for item in decoder.feed(line)]
-    assert facts(items, "units") == [{"step_time": {"unit": "ms"}}]
-    assert facts(items[:1], "units")  # before the first points
-
-
 @pytest.mark.parametrize(
     ("first", "then", "value"),
     [
@@ -56,30 +48,3 @@ def test_later_numbers_are_converted_to_the_first_unit(first: str, then: str, va
     values, known = read(f"step 1 loss: 0.5, gpu: {first}\nstep 2 loss: 0.5, gpu: {then}\n")
     assert values["gpu"][1] == value
     assert first.endswith(known["gpu"])
-
-
-def test_numbers_without_an_exact_factor_are_a_metric_of_their_own() -> None:
-    values, known = read("step 1 loss: 0.5, rate: 3 img/s\nstep 2 loss: 0.5, rate: 7 tok/s\n")
-    assert values == {"loss": [0.5, 0.5], "rate": [3.0], "rate (tok/s)": [7.0]}
-    assert known == {"rate": "img/s", "rate (tok/s)": "tok/s"}
-
-
-@pytest.mark.parametrize("switch", [0, 1, 40, 41])
-def test_lines_of_one_statement_are_converted_too(switch: int) -> None:
-    """Lines that are read with one expression, whose first number may be 0 in any unit."""
-    lines = [f"step {step} loss: 0.25 gpu: {step}.0{'ms' if step <= switch else 's'}\n" for step in range(200)]
-    values, known = read("".join(["step 0 loss: 0.25 gpu: 0.5ms\n", *lines]))
-    assert values["gpu"] == [0.5, *(float(step if step <= switch else 1000 * step) for step in range(200))]
-    assert known == {"gpu": "ms"}
-
-
-def test_units_of_trainers() -> None:
-    deepspeed = "timer.py: epoch=0/micro_step=1/global_step=1, CurrSamplesPerSec=2.5, MemAllocated=0.07GB\n"
-    assert read(deepspeed) == ({"CurrSamplesPerSec": [2.5], "MemAllocated": [0.07]}, {"MemAllocated": "GB"})
-    prime = "16:03:09 SUCCESS Step 3 | 10.21s | Throughput 8123 tokens/s | Peak Mem. 61.3 GiB\n"
-    assert read(prime)[1] == {"time/step": "s", "perf/throughput": "tokens/s", "perf/peak_memory": "GiB"}
-
-
-def test_units_of_tasks() -> None:
-    lines = "".join(f"[rank{rank}]: step 1 loss: 0.5, gpu: 2.5GB\n" for rank in range(2))
-    assert read(lines)[1] == {"gpu": "GB", "rank1/gpu": "GB"}

@@ -6,35 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.json_points import feed, series
 
 import tuimon
-from tuimon.formats.console._decoder import ConsoleDecoder
-
-
-def read(text: str) -> dict[str, list[tuple[int, float]]]:
-    metrics = series(feed(ConsoleDecoder(), text.encode()))
-    return {name: [(step, float(value)) for step, value in points] for name, points in metrics.items()}
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "2026-04-09 00:57:11,227 - precision: 0.5, recall: 0.25, fscore: {} ||",
-        "2026-04-09 00:57:11,227:INFO: Average Training loss: {}",
-        "loss = {}",
-    ],
-)
-def test_results_without_a_step_are_counted(line: str) -> None:
-    values = [0.5 + number for number in range(4)]
-    text = "".join(line.format(value) + "\n" for value in values)
-    metrics = read(text)
-    assert [*zip(range(1, 5), values, strict=True)] in metrics.values()
-    assert all([step for step, _ in points] == [1, 2, 3, 4] for points in metrics.values())
-
-
-def test_two_results_without_a_step_are_a_summary() -> None:
-    assert read("test loss: 0.5\ntest loss: 0.25\n") == {}
 
 
 def test_results_without_a_step_are_dropped_when_rows_name_one(tmp_path: Path) -> None:

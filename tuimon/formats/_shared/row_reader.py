@@ -2,7 +2,7 @@
 value.
 
 The meaning of keys and values is described in `rows`. A row of 20 numbers takes about 4.5 µs, half of it in orjson
-(tests/bench/json_lines.py).
+(`python -m tests.bench formats`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ Lines of several shapes in turns are read one by one, each by the template of it
 
 On a busy machine this reads 23 MB/s of verl's lines instead of 6, 16 MB/s of lines with a timestamp and 16 pairs
 instead of 5, 13 MB/s of lines with three pairs instead of 3, and 8 MB/s of those of four shapes in turns instead of 2
-(`python -m tests.bench.console`).
+(`python -m tests.bench formats`).
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from tuimon.formats.console.shapes.cutting import cut
 from tuimon.formats.console.shapes.labels import BATCH, EPOCH, MARKS, METRIC, stage_of
 from tuimon.formats.console.shapes.numbers import message_of
 from tuimon.formats.console.shapes.roles import Layout, examine
-from tuimon.formats.console.shapes.rows import Cells, integer, pairs_of, row_of
+from tuimon.formats.console.shapes.rows import Cells, has_whole_counts, integer, pairs_of, row_of
 
 _ISO = re.compile(r"(?<=\d\d-\d\d)T(?=\d\d:\d\d:)", re.ASCII)
 _BAR = re.compile(r"[=.>]{2}\]")
@@ -122,6 +122,8 @@ class ShapedReader(LineReader):
         layout = shape.layout
         if layout is None or (layout.is_cell and self.sink.heading is None):
             return self._read_beside(text, line)
+        if not has_whole_counts(layout, cells):
+            return False  # "Epoch 1.5", after "Epoch 1"
         if not layout.columns:
             return self._note_step(layout, cells, line)
         if layout.step is None and layout.has_metric and (layout.is_staged or self.sink.heading is not None):

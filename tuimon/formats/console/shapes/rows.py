@@ -35,6 +35,15 @@ def integer(column: Column, cells: Cells) -> int:
     return round(float(f"{printed}e{column.exponent}")) if column.exponent else int(printed)
 
 
+def has_whole_counts(layout: Layout, cells: Cells) -> bool:
+    """Return whether the steps and totals of a line are integers, as in the line that was examined."""
+    counts = (layout.step, layout.epoch, layout.total, layout.epochs)
+    return all(
+        column is None or column.exponent or "".join(cells[column.first : column.last + 1]).lstrip("+-").isdecimal()
+        for column in counts
+    )
+
+
 def pairs_of(text: str) -> list[Pair]:
     """Return the named numbers of a part of a line, without those that count steps: "loss: 0.5 lr=1e-5"."""
     return row_of(*layout_of(" ".join(text.split())))
