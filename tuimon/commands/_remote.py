@@ -39,7 +39,7 @@ def host_options(target: Target) -> tuple[str, int]:
     """Return (via, most bytes) of the first entry of [hosts] that fits the host. Raise UsageError."""
     from fnmatch import fnmatchcase
 
-    from tuimon.monitor.settings import load as load_settings
+    from tuimon.monitor import load_settings
 
     for pattern, own in load_settings().hosts.items():
         if fnmatchcase(target.label, pattern):

@@ -40,8 +40,8 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.detectors.rules import silence_rule
     from tuimon.exports import alerts
     from tuimon.exports.documents import dumps
+    from tuimon.monitor import load_settings
     from tuimon.monitor.local import LocalMonitor
-    from tuimon.monitor.settings import load as load_settings
 
     if options.follow and (options.past or options.since is not None or options.strict):
         raise UsageError("--follow takes none of --past, --since and --strict", "Call `tuimon check` without --follow.")

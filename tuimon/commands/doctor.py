@@ -135,8 +135,7 @@ def _print_settings(paths: list[str], monitor: LocalMonitor) -> None:
 
 def _print_environment(paths: list[str], collector: Collector) -> None:
     from tuimon.commands._remote import keepers
-    from tuimon.monitor.piped import StdinPath
-    from tuimon.monitor.remote_names import remote_among
+    from tuimon.monitor.piped import StdinPath, remote_among
     from tuimon.registry import installed
     from tuimon.sources.filesystem import kind
     from tuimon.sources.watch import Watcher

@@ -223,7 +223,7 @@ class _Job(Job):
         if not self._options.by_source:
             wanted = self.wanted if self.patterns else None
             return self._in_steps(self._curves(self.snapshot(), wanted))
-        from tuimon.monitor.settings import load as load_settings
+        from tuimon.monitor import load_settings
         from tuimon.reader import Collector
 
         collector = Collector(self._paths, load_settings().console_patterns)

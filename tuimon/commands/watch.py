@@ -42,7 +42,7 @@ _OPTIONS = f"""\
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tuimon.monitor.settings import load as load_settings
+    from tuimon.monitor import load_settings
 
     settings = load_settings().with_changes(
         theme=options.theme,
