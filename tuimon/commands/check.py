@@ -115,7 +115,7 @@ def _print_unit(follows: bool) -> int:
     return ExitCode.OK
 
 
-def _since(text: str) -> float | str:
+def _time_since(text: str) -> float | str:
     """Return the time (s since the epoch) that a duration or a date names, else the text, which is an id."""
     from datetime import datetime
 
@@ -149,7 +149,7 @@ _EXAMPLES = """\
 _VALUES = {
     "--silent-for": {"type": _duration},
     "--severity": {"choices": ("info", "warning", "critical"), "default": "warning"},
-    "--since": {"type": _since},
+    "--since": {"type": _time_since},
 }
 _HELP = "exit with 4 if an alert is active: for batch jobs, CI and cron"
 COMMAND = Command("check", _HELP, _OPTIONS, _run, _EXAMPLES, _VALUES)
