@@ -141,7 +141,7 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         where = f"{path}:{_line_of(written, name)}"
         try:
             if name not in known:
-                nearest = _nearest(name, known)
+                nearest = _nearest_name(name, known)
                 hint = "" if nearest else f"The settings are: {', '.join(known)}."
                 raise UsageError(f"{where}: unknown setting {name!r}{nearest}", hint)
             settings = _set(settings, name, value, where)
@@ -171,7 +171,7 @@ def _line_of(written: str, name: str) -> int:
     return 1
 
 
-def _nearest(name: object, known: Iterable[str]) -> str:
+def _nearest_name(name: object, known: Iterable[str]) -> str:
     """Return "; did you mean dark?" for a name that resembles a known one, else ""."""
     from difflib import get_close_matches
 
@@ -218,7 +218,7 @@ def _checked(settings: Settings, where: str) -> Settings:
         if getattr(settings, name) not in choices:
             value = getattr(settings, name)
             raise UsageError(
-                f"{where}: {name} must be one of {', '.join(choices)}, not {value!r}{_nearest(value, choices)}"
+                f"{where}: {name} must be one of {', '.join(choices)}, not {value!r}{_nearest_name(value, choices)}"
             )
     if not 0.05 <= settings.interval <= 3600:
         raise UsageError(f"{where}: interval must be between 0.05 and 3600 s, not {settings.interval}")

@@ -120,7 +120,7 @@ _CREDENTIAL = re.compile(r"(?=\S*[0-9])(?=\S*[A-Za-z])[^\s/\\<>|{}()$]{8,}")
 
 def redacted(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy in which HIDDEN replaces every secret, at any depth."""
-    return {key: _value(str(key), value) for key, value in _named_values(settings)}
+    return {key: _hidden_value(str(key), value) for key, value in _named_values(settings)}
 
 
 def redacted_text(text: str, random: bool = True) -> str:
@@ -157,12 +157,12 @@ def _named_values(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield key, value
 
 
-def _value(name: str, value: Any) -> Any:
+def _hidden_value(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
         secret = is_secret_name(name)
-        return {key: _value(name if secret else str(key), inner) for key, inner in _named_values(value)}
+        return {key: _hidden_value(name if secret else str(key), inner) for key, inner in _named_values(value)}
     if isinstance(value, (list, tuple)):
-        return list(_items(name, value))
+        return list(_hidden_items(name, value))
     if not isinstance(value, str) or not value or value == HIDDEN:
         return value
     kind = name_kind(name)
@@ -173,7 +173,7 @@ def _value(name: str, value: Any) -> Any:
     return _HEX.sub(HIDDEN, redacted_text(value))
 
 
-def _items(name: str, values: Iterable[Any]) -> Iterator[Any]:
+def _hidden_items(name: str, values: Iterable[Any]) -> Iterator[Any]:
     """Yield the items of a list; a word after "--hf_token" or after a secret name in a pair is hidden."""
     values = list(values)
     words = [value if isinstance(value, str) else "" for value in values]
@@ -188,7 +188,7 @@ def _items(name: str, values: Iterable[Any]) -> Iterator[Any]:
         elif word and option and not word.startswith("-") and is_secret_name(before.lstrip("-")):
             yield word if _NUMBER.fullmatch(word) or _PLAIN_VALUE.fullmatch(word) else HIDDEN
         else:
-            yield _value(name, value)
+            yield _hidden_value(name, value)
         before = word
 
 
@@ -291,7 +291,7 @@ def _assigned(text: str, start: int, end: int, kind: Name) -> Iterator[_Span]:
         kind = Name.WEAK
     if text[position : position + 1] in ("{", "[", "("):
         if kind is Name.SECRET:
-            yield from _inside(text, position)
+            yield from _texts_in_brackets(text, position)
         return
     quoted = _QUOTED.match(text, position)
     if quoted is not None:
@@ -310,7 +310,7 @@ def _assigned(text: str, start: int, end: int, kind: Name) -> Iterator[_Span]:
         yield value.span()
 
 
-def _inside(text: str, start: int) -> Iterator[_Span]:
+def _texts_in_brackets(text: str, start: int) -> Iterator[_Span]:
     """Yield the texts between brackets that open at `start`, but not the keys before a colon."""
     depth = 0
     for match in _PART.finditer(text, start, start + _MAX_QUOTED):

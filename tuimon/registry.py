@@ -62,17 +62,17 @@ _entry_points: dict[tuple[str, object], tuple[str, str, str]] = {}
 def names(package: str) -> tuple[str, ...]:
     """Return the sorted names of the plug-in modules of `package` and its direct sub-packages ("family.module"). The
     modules are not imported."""
-    return tuple(sorted(_modules(importlib.import_module(package).__path__)))
+    return tuple(sorted(_modules_of(importlib.import_module(package).__path__)))
 
 
-def _modules(paths: Iterable[str], family: str = "") -> Iterator[str]:
+def _modules_of(paths: Iterable[str], family: str = "") -> Iterator[str]:
     for module in pkgutil.iter_modules(paths):
         if module.name.startswith("_"):
             continue
         if not module.ispkg:
             yield family + module.name
         elif not family:
-            yield from _modules([f"{path}/{module.name}" for path in paths], f"{module.name}.")
+            yield from _modules_of([f"{path}/{module.name}" for path in paths], f"{module.name}.")
 
 
 @cache
@@ -99,25 +99,25 @@ def problems() -> tuple[Installed, ...]:
 
 def is_installed(package: str, plugin: Any) -> bool:
     """Return whether a plug-in of `package` comes from an installed package."""
-    return (package, _id(plugin)) in _entry_points
+    return (package, _plugin_id(plugin)) in _entry_points
 
 
 def has_failed(package: str, plugin: Any) -> bool:
     """Return whether a plug-in of an installed package has raised."""
-    key = _entry_points.get((package, _id(plugin)))
+    key = _entry_points.get((package, _plugin_id(plugin)))
     return key is not None and bool(_installed[key].problem)
 
 
 def note_failure(package: str, plugin: Any, error: Exception) -> str:
     """Record that a plug-in of an installed package has raised, and return a sentence. The plug-in is not used again.
     Raise `error` for a plug-in of tuimon: it is a fault of the program."""
-    key = _entry_points.get((package, _id(plugin)))
+    key = _entry_points.get((package, _plugin_id(plugin)))
     if key is None:
         raise error
     if key not in _left_out:
-        _installed[key] = _installed[key]._replace(problem=_reason(error))
+        _installed[key] = _installed[key]._replace(problem=_reason_of(error))
         _left_out[key] = None
-    return clean(f"the plug-in {_id(plugin)} failed: {_reason(error)}")
+    return clean(f"the plug-in {_plugin_id(plugin)} failed: {_reason_of(error)}")
 
 
 def installed() -> tuple[Installed, ...]:
@@ -159,7 +159,7 @@ def _from_packages(package: str, known: Iterable[Any]) -> list[Any]:
 
     group, kind_name = ENTRY_POINTS[package]
     kind = getattr(importlib.import_module(package), kind_name)
-    ids = {_id(plugin) for plugin in known}
+    ids = {_plugin_id(plugin) for plugin in known}
     plugins: list[Any] = []
     for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
         owner = f"{point.dist.name} {point.dist.version}" if point.dist is not None else point.value
@@ -169,14 +169,14 @@ def _from_packages(package: str, known: Iterable[Any]) -> list[Any]:
             for plugin in loaded if isinstance(loaded, tuple | list) else (loaded,):
                 if not isinstance(plugin, kind):
                     problem = f"{type(plugin).__name__} is not a {kind_name}"
-                elif _id(plugin) in ids:
-                    problem = f"there is another {_id(plugin)!r}"
+                elif _plugin_id(plugin) in ids:
+                    problem = f"there is another {_plugin_id(plugin)!r}"
                 else:
-                    ids.add(_id(plugin))
+                    ids.add(_plugin_id(plugin))
                     plugins.append(plugin)
-                    _entry_points[package, _id(plugin)] = group, point.name, point.value
+                    _entry_points[package, _plugin_id(plugin)] = group, point.name, point.value
         except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a module of others raises when imported
-            problem = _reason(error)
+            problem = _reason_of(error)
         key = group, point.name, point.value
         _installed[key] = Installed(group, point.name, owner, problem)
         if problem:
@@ -184,10 +184,10 @@ def _from_packages(package: str, known: Iterable[Any]) -> list[Any]:
     return plugins
 
 
-def _reason(error: BaseException) -> str:
+def _reason_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".rstrip(": ")
 
 
-def _id(plugin: Any) -> object:
+def _plugin_id(plugin: Any) -> object:
     """Return the id of a format, panel or detector, or the name of an export."""
     return getattr(plugin, "id", None) or getattr(plugin, "name", None)

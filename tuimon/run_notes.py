@@ -109,7 +109,7 @@ def notes() -> Mapping[str, RunNote]:
         status = file.stat()
     except OSError:
         return {}
-    return _read(str(file), status.st_mtime_ns, status.st_size, status.st_ino)
+    return _read_notes(str(file), status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 def note_of(path: str) -> RunNote:
@@ -125,7 +125,7 @@ def note_in(known: Mapping[str, RunNote], path: str) -> RunNote:
 def save_note(path: str, note: RunNote) -> None:
     """Save the note about a run; an empty note removes it. Raises OSError, and TuimonError if the file is damaged."""
     file = notes_file()
-    path, saved = _encodable(path), _content(file)
+    path, saved = _encodable(path), _file_entries(file)
     if note == NO_NOTE:
         saved.pop(path, None)
     else:
@@ -142,7 +142,7 @@ def notes_file() -> Path:
     return user_state_path("tuimon") / "notes.json"
 
 
-def _content(file: Path) -> dict[str, object]:
+def _file_entries(file: Path) -> dict[str, object]:
     """Return the entries of the file as they are, also those of other versions. Raises OSError and TuimonError."""
     try:
         document = msgspec.json.decode(file.read_bytes())
@@ -155,10 +155,10 @@ def _content(file: Path) -> dict[str, object]:
 
 
 @lru_cache(maxsize=1)  # each redraw of the run list needs the notes, which took 9 ms for 2,000 runs
-def _read(file: str, changed: int, size: int, inode: int) -> Mapping[str, RunNote]:
+def _read_notes(file: str, changed: int, size: int, inode: int) -> Mapping[str, RunNote]:
     found: dict[str, RunNote] = {}
     try:
-        entries = _content(Path(file)) if size <= _MOST_BYTES else {}
+        entries = _file_entries(Path(file)) if size <= _MOST_BYTES else {}
     except (OSError, TuimonError):
         return found
     for path, entry in entries.items():

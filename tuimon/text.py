@@ -33,7 +33,7 @@ _MAYBE_MARKS = re.compile(
 """Sequences that may contain too many combining marks."""
 
 
-def _visible(match: re.Match[str]) -> str:
+def _visible_escape(match: re.Match[str]) -> str:
     code = ord(match[0])
     if code < 0x20:
         return chr(0x2400 + code)  # ␀ … ␟
@@ -50,7 +50,7 @@ def clean(text: str, limit: int = 4096) -> str:
         return text if len(text) <= limit else text[: limit - 1] + "…"
     if len(text) > limit:
         text = text[: limit - 1] + "…"
-    text = UNSAFE.sub(_visible, text)
+    text = UNSAFE.sub(_visible_escape, text)
     return _MAYBE_MARKS.sub(_with_few_marks, text)
 
 
@@ -76,11 +76,11 @@ def _with_few_marks(match: re.Match[str]) -> str:
 
 def cell_width(text: str) -> int:
     """Return the cells of cleaned text: 2 per wide character, 0 per combining mark."""
-    return len(text) if text.isascii() else _width(text)
+    return len(text) if text.isascii() else _cells_of(text)
 
 
 @lru_cache(maxsize=4096)
-def _width(text: str) -> int:
+def _cells_of(text: str) -> int:
     width = 0
     for character in text:
         if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me"):
@@ -143,7 +143,7 @@ def fit(text: str, width: int, keep: str = "start") -> str:
     elif keep == "ends":
         cut = _without_middle(text, width, _TAIL)
     else:
-        cut = _head(text, width - 1) + "…"
+        cut = _beginning_of(text, width - 1) + "…"
     return cut + " " * (width - cell_width(cut))
 
 
@@ -224,14 +224,14 @@ def _own_words(names: Sequence[str], with_end: bool) -> Iterator[tuple[str, str]
     with_end: keep the end.
     """
     words = [_SEPARATOR.split(name) for name in names]  # words and separators in turns
-    head = _common(words)
-    tail = 0 if with_end else _common([own[head:][::-1] for own in words])
+    head = _common_words(words)
+    tail = 0 if with_end else _common_words([own[head:][::-1] for own in words])
     for name, own in zip(names, words, strict=True):
         first = "".join(own[:2]) + "…" * (head > 2) if head else ""
         yield name, f"{first}{''.join(own[max(head, 2 * bool(head)) : len(own) - tail])}{'…' * (tail > 0)}"
 
 
-def _common(words: Sequence[Sequence[str]]) -> int:
+def _common_words(words: Sequence[Sequence[str]]) -> int:
     """Return how many words all of these begin with."""
     return sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, zip(*words, strict=False)))
 
@@ -251,10 +251,10 @@ def fit_side_by_side(names: Sequence[str], room: int, least: int) -> list[str]:
 def _without_middle(text: str, width: int, right: int) -> str:
     """Cut the middle; `right` sixths of the width are the end of the text."""
     tail = (width - 1) * right // 6
-    return _head(text, width - 1 - tail) + "…" + _tail(text, tail)
+    return _beginning_of(text, width - 1 - tail) + "…" + _tail(text, tail)
 
 
-def _head(text: str, width: int) -> str:
+def _beginning_of(text: str, width: int) -> str:
     used = 0
     for index, character in enumerate(text):
         used += cell_width(character)

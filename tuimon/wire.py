@@ -93,13 +93,13 @@ def encode(event: Event) -> bytes:
 def _dump(header: dict[str, Any]) -> bytes:
     if header["kind"] not in _MAY_HOLD_NAN:
         try:
-            return orjson.dumps(header, default=_plain)
+            return orjson.dumps(header, default=_plain_value)
         except TypeError:  # a path with bytes that are not UTF-8
             pass
-    return json.dumps(header, default=_plain).encode()
+    return json.dumps(header, default=_plain_value).encode()
 
 
-def _plain(value: object) -> object:
+def _plain_value(value: object) -> object:
     return msgspec.structs.asdict(value) if isinstance(value, Struct) else str(value)
 
 
@@ -135,13 +135,13 @@ class FrameDecoder:
 
 def decode(header: bytes, payload: bytes) -> Event:
     """Return the event of one frame, given its header and payload. Raises WireError if they are not well formed."""
-    values = _load(header)
+    values = _load_header(header)
     kind = values.pop("kind", None)
     if kind not in _KINDS:
         raise WireError(f"unknown kind of frame: {str(kind)[:40]!r}")
     try:
         if kind == "columns":
-            return _columns(msgspec.convert(values, _ColumnsHeader), payload)
+            return _decoded_columns(msgspec.convert(values, _ColumnsHeader), payload)
         if kind == "preview":
             return _preview(msgspec.convert(values, _PreviewHeader), payload)
         if payload:
@@ -153,7 +153,7 @@ def decode(header: bytes, payload: bytes) -> Event:
         raise WireError(f"invalid {kind} frame: {error}") from error
 
 
-def _load(header: bytes) -> dict[str, Any]:
+def _load_header(header: bytes) -> dict[str, Any]:
     try:
         values = orjson.loads(header)
     except orjson.JSONDecodeError:
@@ -167,13 +167,13 @@ def _load(header: bytes) -> dict[str, Any]:
 
 
 def _preview(header: _PreviewHeader, payload: bytes) -> Preview:
-    columns = _columns(header, payload)
+    columns = _decoded_columns(header, payload)
     if len(columns.metric) and int(columns.metric.max()) >= len(header.names):
         raise WireError("invalid preview frame: a metric has no name")
     return Preview(columns, header.names)
 
 
-def _columns(header: _ColumnsHeader, payload: bytes) -> Columns:
+def _decoded_columns(header: _ColumnsHeader, payload: bytes) -> Columns:
     metrics, points = header.metrics, header.points
     if len(payload) != 8 * metrics + 24 * points:
         raise WireError(f"a columns frame of {len(payload)} bytes for {metrics} metrics and {points} points")

@@ -253,6 +253,16 @@ def test_rewritten_documents_take_no_new_rows():
     assert store.snapshot().runs[0].curve("loss").steps.tolist() == [0, 1]
 
 
+def test_a_metric_without_points_is_not_listed():
+    store = two_runs()
+    assert store.snapshot().runs[0].metrics == ("loss",)
+    store.apply(columns(0, [3, 1, 2], [1, 2]))
+    assert store.snapshot().runs[0].metrics == ("loss", "reward")
+    store.apply(StreamReplaced(0))
+    store.apply(columns(0, [0, 1]))
+    assert store.snapshot().runs[0].metrics == ("loss",)
+
+
 def test_columns_stay_near_24_bytes_a_point():
     store = two_runs()
     for start in range(3, 200_003, 20_000):

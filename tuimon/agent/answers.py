@@ -40,13 +40,13 @@ class Answers:
         """List the runs: state, step, level of the most important metrics, and alerts."""
         snapshot = self._snapshot()
         found = ", ".join(f"{clean(run.name)} ({clean(run.path)})" for run in snapshot.runs)
-        return _cut([*summary_text.as_text(snapshot, time.time(), width=_WIDTH), f"names and paths: {found}"])
+        return _cut_lines([*summary_text.as_text(snapshot, time.time(), width=_WIDTH), f"names and paths: {found}"])
 
     def summary(self, run: str = "") -> str:
         """State with its evidence, pace, ETA, settings, and last, best, mean and level of every metric of a run."""
         snapshot = self._snapshot()
         chosen = replace(snapshot, runs=(_run(snapshot, run),))
-        return _cut(summary_text.as_text(chosen, time.time(), width=_WIDTH))
+        return _cut_lines(summary_text.as_text(chosen, time.time(), width=_WIDTH))
 
     def values(
         self,
@@ -69,14 +69,14 @@ class Answers:
             rows = np.unique(np.linspace(begin, end - 1, count).astype(int)) if end > begin else np.empty(0, int)
             lines += [f"{clean(name)},{curve.steps[row]},{float(curve.values[row])!r}" for row in rows.tolist()]
             lines.append(f"# {len(rows)} of {end - begin} points of {clean(name)}")
-        return _cut(lines)
+        return _cut_lines(lines)
 
     def around(self, step: int, run: str = "") -> str:
         """Every metric at a step with the values beside it: which are unusual there, and which alerts were active."""
         snapshot = self._snapshot()
         chosen = _run(snapshot, run)
         part = around.run_around(chosen, step)
-        return _cut(around.as_text(chosen, part, step, (*snapshot.alerts, *snapshot.resolved), _WIDTH))
+        return _cut_lines(around.as_text(chosen, part, step, (*snapshot.alerts, *snapshot.resolved), _WIDTH))
 
     def compare(self, runs: list[str] | None = None, metrics: list[str] | None = None) -> str:
         """Which run, or group of seeds, is better beyond noise, and which settings differ. Without runs: all."""
@@ -90,7 +90,7 @@ class Answers:
         if unknown := next((name for name in metrics or () if name not in names), None):
             raise UsageError(f"no metric {clean(unknown)} in these runs", _names("metrics", names))
         comparison = compared(chosen, set(metrics or ()) or None, alerts=snapshot.alerts)
-        return _cut(compare.as_text(comparison, time.time(), _WIDTH))
+        return _cut_lines(compare.as_text(comparison, time.time(), _WIDTH))
 
     def alerts(self, since_id: str = "", past: bool = False) -> str:
         """Active alerts with advice and ids, with `past` also those that are over; only later ones than `since_id`."""
@@ -99,7 +99,7 @@ class Answers:
             snapshot = alert_lines.since(snapshot, since_id)
         document = alert_lines.check_document(snapshot, "info", time.time())
         ids = (f"{alert.id}  {alert.rule} of run {alert.run}" for alert in (*document.alerts, *document.past))
-        return _cut([*alert_lines.as_text(snapshot, "info", past), "ids, active ones first:", *ids])
+        return _cut_lines([*alert_lines.as_text(snapshot, "info", past), "ids, active ones first:", *ids])
 
     def samples(self, run: str = "", step: int | None = None, count: int = 2, worst: bool = True) -> str:
         """Generated texts with the lowest (or highest) rewards at or before a step, at most 8."""
@@ -111,7 +111,7 @@ class Answers:
         if found is None:
             raise UsageError(f"no generated texts of {clean(chosen.name)}", "`tuimon doctor` says what was searched.")
         samples = found.worst if worst else found.best
-        return _cut([f"step {found.step}: {found.count} texts", *_data(map(as_markdown, samples))])
+        return _cut_lines([f"step {found.step}: {found.count} texts", *_data(map(as_markdown, samples))])
 
     def log(self, run: str = "", step: int | None = None, lines: int = 40, search: str = "") -> str:
         """Lines of the console log: around a step, around the last line with a text, or the last ones (at most 200)."""
@@ -135,7 +135,7 @@ class Answers:
             shown = text.before(text.size, count)
         else:
             shown = [*text.before(offset, count // 2), *text.lines(offset, count - count // 2)]
-        return _cut([clean(files[0]), *_data(clean(line.text) for line in shown)])
+        return _cut_lines([clean(files[0]), *_data(clean(line.text) for line in shown)])
 
 
 def _run(snapshot: Snapshot, name: str) -> Run:
@@ -160,7 +160,7 @@ def _data(texts: Iterable[str]) -> Iterator[str]:
     yield "</data>"
 
 
-def _cut(lines: Iterable[str]) -> str:
+def _cut_lines(lines: Iterable[str]) -> str:
     """Return lines as one text of at most LONGEST characters, whose end says what was left out."""
     kept: list[str] = []
     room = LONGEST - 100

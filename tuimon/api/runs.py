@@ -147,7 +147,7 @@ class Run(Mapping[str, Metric]):
         problems: list[str] = []
         for sample in read_samples(self.path, problems):
             if step is None or sample.step == step:
-                yield _without_secrets(sample)
+                yield _redacted_sample(sample)
         for problem in problems:
             warnings.warn(f"cannot read {clean(problem)}", stacklevel=2)
 
@@ -173,7 +173,7 @@ class Run(Mapping[str, Metric]):
         """
         from tuimon.api.tables import Table
 
-        return Table([(None, self[name]) for name in _chosen(self.metrics, metrics)])
+        return Table([(None, self[name]) for name in _chosen_metrics(self.metrics, metrics)])
 
     def _repr_html_(self) -> str:
         from tuimon.exports.html.report import run_as_html
@@ -245,7 +245,7 @@ class Snapshot(Sequence[Run]):
         from tuimon.api.tables import Table
 
         known = dict.fromkeys(name for run in self._runs for name in run.metrics)
-        chosen = _chosen(tuple(known), metrics)
+        chosen = _chosen_metrics(tuple(known), metrics)
         return Table([(run.name, run[name]) for run in self._runs for name in chosen if name in run])
 
     @property
@@ -264,7 +264,7 @@ def _shown(text: str) -> str:
     return redacted_text(clean(text))
 
 
-def _without_secrets(sample: Sample) -> Sample:
+def _redacted_sample(sample: Sample) -> Sample:
     """Hide the secrets in all texts of a sample."""
     sample.prompt = None if sample.prompt is None else redacted_text(sample.prompt)
     sample.response, sample.error = redacted_text(sample.response), redacted_text(sample.error)
@@ -274,7 +274,7 @@ def _without_secrets(sample: Sample) -> Sample:
     return sample
 
 
-def _chosen(known: Sequence[str], metrics: Iterable[str] | None) -> Sequence[str]:
+def _chosen_metrics(known: Sequence[str], metrics: Iterable[str] | None) -> Sequence[str]:
     """Return the metrics asked for without repetitions. Raise KeyError for an unknown one."""
     if metrics is None:
         return known

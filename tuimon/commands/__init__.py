@@ -70,10 +70,10 @@ class _Parser(argparse.ArgumentParser):
 
 def commands() -> dict[str, Command]:
     """Return all subcommands by name."""
-    return {name: _command(name) for name in _names()}
+    return {name: _command(name) for name in _command_names()}
 
 
-def _names() -> tuple[str, ...]:
+def _command_names() -> tuple[str, ...]:
     from tuimon.registry import names
 
     return names("tuimon.commands")
@@ -249,7 +249,7 @@ def _run(words: list[str]) -> int:
     if words[:1] in (["-V"], ["--version"]):
         print(f"tuimon {tuimon.__version__}")
         return ExitCode.OK
-    known = _names()
+    known = _command_names()
     if words[:1] == ["help"]:
         words = [*words[1:2], "--help"]
     if words and words[0] in known:

@@ -96,10 +96,10 @@ class _Watch:
             return
         self._has_begun = True
         if self._as_json:
-            _print(dumps(check_document(snapshot, self._severity, now), compact=True))
+            _print_line(dumps(check_document(snapshot, self._severity, now), compact=True))
         else:
             for line in as_text(snapshot, self._severity):
-                _print(line)
+                _print_line(line)
 
     def news(self, snapshot: Snapshot, now: float) -> Iterator[News]:
         """Yield the runs that have finished, and the summary when it is due."""
@@ -128,13 +128,13 @@ class _Printed(Struct, frozen=True):
         from tuimon.exports.documents import dumps
 
         if self.as_json:
-            _print(dumps(message.document(), compact=True))
+            _print_line(dumps(message.document(), compact=True))
         else:
             word = message.severity if message.until is None else "ended"
-            _print(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {word:<8}  {message.text}")
+            _print_line(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {word:<8}  {message.text}")
 
 
-def _print(text: str) -> None:
+def _print_line(text: str) -> None:
     try:
         print(text, flush=True)
     except OSError as error:

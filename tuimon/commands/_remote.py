@@ -39,7 +39,7 @@ def host_options(target: Target) -> tuple[str, int]:
     """Return (via, most bytes) of the first entry of [hosts] that fits the host. Raise UsageError."""
     from fnmatch import fnmatchcase
 
-    from tuimon.monitor.settings import load as load_settings
+    from tuimon.monitor import load_settings
 
     for pattern, own in load_settings().hosts.items():
         if fnmatchcase(target.label, pattern):
@@ -76,14 +76,14 @@ def remote_paths(
     first. A target that cannot be reached is named on stderr, and the others are returned. Raise NothingFound or
     TuimonError if there is no other, unless none is `required`.
     """
-    sources = [_source(targets, options) for targets in jobs]
+    sources = [_mirror_of(targets, options) for targets in jobs]
     keepers = [keeper for _, members in sources for keeper in members]
     _log_in_to(keepers, live)
     failures: dict[Keeper, TuimonError] = {}
     for keeper in keepers:
         try:
             if not live:
-                _copy(keeper)
+                _copy_once(keeper)
             elif not keeper.known:
                 _wait_for_answer(keeper)
         except TuimonError as error:
@@ -175,7 +175,7 @@ def _log_in() -> None:
             keeper.wait_for_answer()
 
 
-def _source(targets: Sequence[Target], options: argparse.Namespace | None) -> tuple[RemotePath, Sequence[Keeper]]:
+def _mirror_of(targets: Sequence[Target], options: argparse.Namespace | None) -> tuple[RemotePath, Sequence[Keeper]]:
     """Return the path of the mirror of a target, or of a job of several targets, and what keeps it up to date."""
     from tuimon.remote.jobs import Job
     from tuimon.remote.link import Keeper, expire_in_background
@@ -202,7 +202,7 @@ def _source(targets: Sequence[Target], options: argparse.Namespace | None) -> tu
     return path, keepers
 
 
-def _copy(keeper: Keeper) -> None:
+def _copy_once(keeper: Keeper) -> None:
     """Wait until everything on the host is in the mirror."""
     from tuimon.commands._stderr import ProgressBar
 

@@ -247,11 +247,11 @@ def setting_warnings(paths: Sequence[str], runs: Sequence[Run], rules: bool) -> 
 
     rules: also name rules that check no metric.
     """
-    from tuimon.monitor.settings import load
+    from tuimon.monitor import load_settings
     from tuimon.tui.dashboard_file import load_dashboard
 
     try:
-        settings = load()
+        settings = load_settings()
         own, ignored = load_dashboard(settings, paths)
         if ignored:
             yield ignored

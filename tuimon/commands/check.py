@@ -40,8 +40,8 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.detectors.rules import silence_rule
     from tuimon.exports import alerts
     from tuimon.exports.documents import dumps
+    from tuimon.monitor import load_settings
     from tuimon.monitor.local import LocalMonitor
-    from tuimon.monitor.settings import load as load_settings
 
     if options.follow and (options.past or options.since is not None or options.strict):
         raise UsageError("--follow takes none of --past, --since and --strict", "Call `tuimon check` without --follow.")
@@ -115,7 +115,7 @@ def _print_unit(follows: bool) -> int:
     return ExitCode.OK
 
 
-def _since(text: str) -> float | str:
+def _time_since(text: str) -> float | str:
     """Return the time (s since the epoch) that a duration or a date names, else the text, which is an id."""
     from datetime import datetime
 
@@ -149,7 +149,7 @@ _EXAMPLES = """\
 _VALUES = {
     "--silent-for": {"type": _duration},
     "--severity": {"choices": ("info", "warning", "critical"), "default": "warning"},
-    "--since": {"type": _since},
+    "--since": {"type": _time_since},
 }
 _HELP = "exit with 4 if an alert is active: for batch jobs, CI and cron"
 COMMAND = Command("check", _HELP, _OPTIONS, _run, _EXAMPLES, _VALUES)

@@ -92,7 +92,7 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
         if disagreeing:
             print(f"  sources disagree on {clean(', '.join(disagreeing))}; --metric NAME compares them")
         for metric in sorted(metrics.intersection(run.metrics)):
-            for line in _provenance(run, metric):
+            for line in _sources_of_metric(run, metric):
                 print(f"  {line}")
     return partly_read
 
@@ -135,8 +135,7 @@ def _print_settings(paths: list[str], monitor: LocalMonitor) -> None:
 
 def _print_environment(paths: list[str], collector: Collector) -> None:
     from tuimon.commands._remote import keepers
-    from tuimon.monitor.piped import StdinPath
-    from tuimon.monitor.remote_names import remote_among
+    from tuimon.monitor.piped import StdinPath, remote_among
     from tuimon.registry import installed
     from tuimon.sources.filesystem import kind
     from tuimon.sources.watch import Watcher
@@ -169,7 +168,7 @@ def _print_environment(paths: list[str], collector: Collector) -> None:
     print(f"textual: {textual or 'unknown version'}{'' if patched else ', not patched for speed'}")
 
 
-def _provenance(run: Run, metric: str) -> Iterator[str]:
+def _sources_of_metric(run: Run, metric: str) -> Iterator[str]:
     """Yield the sources of a metric, the drawn one first, and where they disagree."""
     sources, curve = run.provenance(metric), run.curve(metric)
     yield f"{clean(curve.metric)}: {len(curve)} points drawn, {curve.superseded} superseded by a later attempt"

@@ -66,11 +66,11 @@ _EXAMPLES = """\
 def _run(options: argparse.Namespace) -> int:
     exports = _formats(options)
     _check_options(options, exports)
-    job = _Job(options)
+    job = _ExportJob(options)
     written = 0
     try:
         for export in exports:
-            is_one, files = _files(export, options.output, len(exports))
+            is_one, files = _output_files(export, options.output, len(exports))
             try:
                 for name, write in files(job):
                     path = options.output if is_one else os.path.join(options.output, name)
@@ -105,7 +105,7 @@ def _check_options(options: argparse.Namespace, exports: list[Export]) -> None:
     if options.smooth and not any(export.smooths for export in exports):
         names = ", ".join(export.name for export in exports)
         raise UsageError(f"--smooth applies to pictures only, not to {names}", "Leave it out for the logged values.")
-    is_one, files = _files(exports[0], options.output, len(exports))
+    is_one, files = _output_files(exports[0], options.output, len(exports))
     if options.seeds and (not is_one or files is not exports[0].one_file):
         raise UsageError("--seeds needs a picture of several runs", "Name one: -o NAME.png, NAME.svg or NAME.pdf.")
     if options.output == "-" and not is_one:
@@ -113,7 +113,7 @@ def _check_options(options: argparse.Namespace, exports: list[Export]) -> None:
         raise UsageError(f"cannot write {names} to standard output: several files", "Name a directory: -o DIR.")
 
 
-def _files(export: Export, output: str, formats: int) -> tuple[bool, Callable[[Job], Iterator[File]]]:
+def _output_files(export: Export, output: str, formats: int) -> tuple[bool, Callable[[Job], Iterator[File]]]:
     """Return whether the output is a single file, and the function that yields the files. formats: their number."""
     if formats > 1 or _is_folder(output):
         return False, export.files
@@ -159,7 +159,7 @@ def _is_folder(name: str) -> bool:
     return name.endswith("/") or os.path.isdir(name)  # noqa: PTH112
 
 
-class _Job(Job):
+class _ExportJob(Job):
     """Reads the logs when the formats ask for them, and in the way they need."""
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -223,7 +223,7 @@ class _Job(Job):
         if not self._options.by_source:
             wanted = self.wanted if self.patterns else None
             return self._in_steps(self._curves(self.snapshot(), wanted))
-        from tuimon.monitor.settings import load as load_settings
+        from tuimon.monitor import load_settings
         from tuimon.reader import Collector
 
         collector = Collector(self._paths, load_settings().console_patterns)

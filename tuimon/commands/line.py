@@ -27,8 +27,8 @@ _OPTIONS = f"""\
 
 def _run(options: argparse.Namespace) -> int:
     from tuimon.exports.line import line
+    from tuimon.monitor import load_settings
     from tuimon.monitor.local import LocalMonitor
-    from tuimon.monitor.settings import load as load_settings
 
     paths = options.paths or ["."]
     if not options.follow or any(":" in path for path in paths):

@@ -16,7 +16,7 @@ def _run(options: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         raise missing_extra(error, "the server for agents needs the package mcp", "mcp") from error
     from tuimon.agent.answers import Answers
-    from tuimon.monitor.settings import load as load_settings
+    from tuimon.monitor import load_settings
 
     settings = load_settings()
     monitor = live_monitor(checked_paths(options.paths, live=True, options=options), settings)

@@ -37,7 +37,7 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError("--step needs the text of the note, and neither a name nor tags")
     if options.text is None and options.name is None and not tags:
         for run in runs:
-            _print(run.path, note_of(run.path))
+            _print_note(run.path, note_of(run.path))
         return ExitCode.OK
     if len(runs) != 1:
         raise UsageError(
@@ -50,11 +50,11 @@ def _run(options: argparse.Namespace) -> int:
         kept = [tag for tag in (*note.tags, *options.tag) if tag not in options.untag]
         note = note.with_changes(options.name, options.text, kept)
     save_note(runs[0].path, note)
-    _print(runs[0].path, note)
+    _print_note(runs[0].path, note)
     return ExitCode.OK
 
 
-def _print(path: str, note: RunNote) -> None:
+def _print_note(path: str, note: RunNote) -> None:
     from tuimon.text import shown_path
 
     print(f"{shown_path(path)}  {note.line or ('notes at steps:' if note.steps else '(no note)')}")

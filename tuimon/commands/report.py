@@ -30,7 +30,7 @@ _OPTIONS = f"""\
 @interruptible("interrupted before the report was complete; no file was written")
 def _run(options: argparse.Namespace) -> int:
     from tuimon.exports.html.report import as_html
-    from tuimon.monitor.settings import load as load_settings
+    from tuimon.monitor import load_settings
 
     check_html_suffix(options.output, "report", "Points, tables and pictures: `tuimon export`.")
     if options.output == "-" and sys.stdout.isatty():

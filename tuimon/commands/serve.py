@@ -24,7 +24,7 @@ def _run(options: argparse.Namespace) -> int:
         from tuimon.web.server import serve
     except ModuleNotFoundError as error:
         raise missing_extra(error, "the live page needs aiohttp", "web") from error
-    from tuimon.monitor.settings import load as load_settings
+    from tuimon.monitor import load_settings
 
     monitor = live_monitor(checked_paths(options.paths, live=True, options=options), load_settings())
 

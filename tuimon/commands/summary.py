@@ -68,8 +68,8 @@ def _print_step(options: argparse.Namespace) -> int:
     from tuimon.analysis.aligned_steps import step_name
     from tuimon.exports.around import AroundDocument, as_text, run_around
     from tuimon.exports.documents import dumps
+    from tuimon.monitor import load_settings
     from tuimon.monitor.local import open_run
-    from tuimon.monitor.settings import load as load_settings
 
     step = options.step
     options.texts_copied = 1

@@ -42,20 +42,20 @@ _OPTIONS = f"""\
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tuimon.monitor.settings import load as load_settings
+    from tuimon.monitor import load_settings
 
     settings = load_settings().with_changes(
         theme=options.theme,
         samples=tuple(checked_paths(options.samples)) if options.samples else None,
     )
     if options.json:
-        _print_changes(_paths(options, True), settings.interval, settings.poll)
+        _print_changes(_paths_to_read(options, True), settings.interval, settings.poll)
     if "-" in options.paths and not options.once:
         return _watch_standard_input(options, settings)
     from tuimon.tui.terminal import capabilities as terminal
 
     is_live = not options.once and terminal.can_draw()
-    paths = _paths(options, is_live)
+    paths = _paths_to_read(options, is_live)
     if options.once:
         return _once(paths, options, settings)
     if not terminal.can_draw():
@@ -71,7 +71,7 @@ def _run(options: argparse.Namespace) -> int:
     return code
 
 
-def _paths(options: argparse.Namespace, live: bool) -> list[str]:
+def _paths_to_read(options: argparse.Namespace, live: bool) -> list[str]:
     """Return the paths to read; with --wait they need not exist yet."""
     if options.wait:
         return resolved_paths(options.paths, live, options) or ["."]
@@ -111,7 +111,7 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
     gc.disable()  # objects made at start-up live on; collecting them would delay the first frame by 50 ms. The
     try:  # dashboard enables the GC after it (tui/startup.py).
         with Background(settings.theme == "auto" and worth_asking()) as background:
-            code = _show(paths, settings, wait, fresh, reader, background)
+            code = _show_dashboard(paths, settings, wait, fresh, reader, background)
     finally:
         gc.enable()
     if code == ExitCode.NOTHING_FOUND:
@@ -121,7 +121,7 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
     return code
 
 
-def _show(
+def _show_dashboard(
     paths: list[str], settings: config.Settings, wait: bool, fresh: bool, reader: Spawned, background: Background
 ) -> int:
     """Draw the first page, import Textual, and run the dashboard; return its exit code."""

@@ -63,9 +63,9 @@ class Curves:
         self.samples = write_samples(step, skill, self._rng)
         lengths = [row["response_length"] for row in self.samples]
         metrics = {
-            **_spread("critic/score", [row["score"] for row in self.samples]),
-            **_spread("critic/advantages", [row["advantage"] for row in self.samples]),
-            **_spread("tokens/response_length", lengths),
+            **_spread_of("critic/score", [row["score"] for row in self.samples]),
+            **_spread_of("critic/advantages", [row["advantage"] for row in self.samples]),
+            **_spread_of("tokens/response_length", lengths),
             **self._of_policy(step),
             **self._times(step, float(np.mean(lengths))),
             **self._memory(step),
@@ -73,7 +73,7 @@ class Curves:
         metrics["system/samples"] = step * len(self.samples)
         metrics["system/tps"] = sum(lengths) / metrics["time/step_total"]
         if step % EVERY == 0 or step == self.settings.max_steps:
-            metrics |= _spread("val/score", [row["score"] for row in write_samples(step, skill + 0.05, self._rng)])
+            metrics |= _spread_of("val/score", [row["score"] for row in write_samples(step, skill + 0.05, self._rng)])
         return metrics
 
     def _of_policy(self, step: int) -> Metrics:
@@ -150,7 +150,7 @@ class Curves:
         return self._noise[name]
 
 
-def _spread(name: str, values: list[float]) -> Metrics:
+def _spread_of(name: str, values: list[float]) -> Metrics:
     """Return mean, maximum and minimum."""
     return {
         f"{name}/mean": float(np.mean(values)),

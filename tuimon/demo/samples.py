@@ -41,14 +41,14 @@ def _write_one(prompt: list[int], answer: list[int], skill: float, rng: np.rando
             written = (written + rng.integers(0, 10, 4).tolist())[: int(rng.integers(1, LIMIT))]
     matches = sum(a == b for a, b in zip(written, answer, strict=False))
     return {
-        "input": f"Sort {_words(prompt)}",
-        "output": _words(written),
-        "gts": _words(answer),
+        "input": f"Sort {_digit_words(prompt)}",
+        "output": _digit_words(written),
+        "gts": _digit_words(answer),
         "score": matches / max(len(written), len(answer)),
         "response_length": len(written),
         "is_truncated": len(written) >= LIMIT,
     }
 
 
-def _words(digits: list[int]) -> str:
+def _digit_words(digits: list[int]) -> str:
     return " ".join(map(str, digits))

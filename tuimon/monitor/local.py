@@ -10,9 +10,8 @@ from tuimon import config
 from tuimon.detectors import Checker
 from tuimon.model.events import MachineSeen
 from tuimon.model.machine import Machine
-from tuimon.monitor.piped import Pipes
-from tuimon.monitor.remote_names import remote_among
-from tuimon.monitor.settings import load as load_settings
+from tuimon.monitor import load_settings
+from tuimon.monitor.piped import Pipes, remote_among
 from tuimon.reader import Collector
 from tuimon.reader.machine import disk_status, is_similar
 from tuimon.store import Snapshot, Store

@@ -1,4 +1,4 @@
-"""Standard input as a path.
+"""Files that are shown under other names: spooled standard input, and mirrors of other machines.
 
 The input is spooled to a private temporary file whose name is never shown to the user: the path of its run is "-". Once
 the input has ended, the modification time of the file no longer says whether the run is alive, so an event reports it.
@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from tuimon.model.events import Event, FactFound, RunFound, StreamFound, StreamStatus
+from tuimon.model.events import Event, FactFound, Notice, RunFound, StreamFound, StreamStatus
 from tuimon.model.links import RemotePath
 from tuimon.model.points import Fact, Topic
-from tuimon.monitor.remote_names import remote_among, renamed
 
 NAME = "-"
 
@@ -39,6 +38,11 @@ def shown_names(paths: Sequence[str]) -> list[str]:
     return [name or os.path.abspath(path) for name, path in zip(names, paths, strict=True)]
 
 
+def remote_among(paths: Sequence[str | os.PathLike[str]]) -> tuple[RemotePath, ...]:
+    """Return the paths of mirrors."""
+    return tuple(path for path in paths if isinstance(path, RemotePath))
+
+
 class Pipes:
     """Rewrite events of standard input and mirrors, and report the end of the input once."""
 
@@ -52,7 +56,7 @@ class Pipes:
     def renamed(self, event: Event) -> Event:
         """Return `event` without the paths of temporary files and mirrors, and the input's writer."""
         if self._mirrors:
-            event = renamed(event, self._mirrors)
+            event = _with_host_names(event, self._mirrors)
         if self._names:
             if isinstance(event, RunFound) and f"{event.path}/".startswith(self._names):
                 return replace(event, path=NAME)
@@ -85,3 +89,23 @@ class Pipes:
             if path in self._streams:
                 del self._open[path]
                 yield FactFound(self._streams[path], Fact(Topic.INPUT, {"ended": True}))
+
+
+def _with_host_names(event: Event, paths: Sequence[RemotePath]) -> Event:
+    """Return an event with the names of the host in place of paths of mirrors."""
+    match event:
+        case RunFound():
+            for path in paths:
+                if (name := path.name_of(event.path)) != event.path:
+                    return replace(event, path=name, directory=event.path)
+        case StreamStatus(message=message) if message:
+            return replace(event, message=_hidden(message, paths))
+        case Notice():
+            return replace(event, message=_hidden(event.message, paths), hint=_hidden(event.hint, paths))
+    return event
+
+
+def _hidden(text: str, paths: Sequence[RemotePath]) -> str:
+    for path in paths:
+        text = path.hide(text)
+    return text

@@ -20,8 +20,7 @@ from tuimon.detectors import Checker
 from tuimon.errors import TuimonError
 from tuimon.model.events import Notice, Progress, StreamFound
 from tuimon.model.links import Link
-from tuimon.monitor.piped import Pipes, shown_names
-from tuimon.monitor.remote_names import remote_among
+from tuimon.monitor.piped import Pipes, remote_among, shown_names
 from tuimon.monitor.spawn import Spawned, spawn
 from tuimon.platform_support import HeapTrimmer
 from tuimon.registry import problems

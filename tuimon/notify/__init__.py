@@ -78,7 +78,7 @@ def channels_of(options: Mapping[str, Any], write: Callable[[str], None]) -> Cha
     UsageError for an unknown channel or an invalid value.
     """
     channels: list[Channel] = []
-    known = _settings(write) if options else {}
+    known = _channel_settings(write) if options else {}
     for name, value in options.items():
         if name not in known:
             raise UsageError(f"config.toml: [notify] has no key {name!r}", f"keys: {', '.join(known)}")
@@ -91,7 +91,7 @@ def channels_of(options: Mapping[str, Any], write: Callable[[str], None]) -> Cha
     return Channels(options.get("severity", "warning"), tuple(channels), _minutes(options.get("quiet", "0:00-0:00")))
 
 
-def _settings(write: Callable[[str], None]) -> dict[str, _Setting]:
+def _channel_settings(write: Callable[[str], None]) -> dict[str, _Setting]:
     """Return the keys of [notify]. An empty value turns a channel off."""
     from tuimon.notify import channels as own
     from tuimon.notify.services import Service

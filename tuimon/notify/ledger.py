@@ -45,12 +45,12 @@ class Ledger:
 
     def told(self, channel: Channel) -> Mapping[str, int] | None:
         """Return the stages that a channel was told, by the ids of the news; None for a new channel."""
-        return self._told.get(_key(channel))
+        return self._told.get(_channel_key(channel))
 
     def add(self, channel: Channel, stages: Mapping[str, int]) -> None:
         """Note what a channel has got; from any thread. Raises OSError, such as on a full disk."""
         with self._lock:
-            self._told.setdefault(_key(channel), {}).update(stages)
+            self._told.setdefault(_channel_key(channel), {}).update(stages)
             replace_content(self._file, json.dumps(self._told).encode(), 0o600)
 
     def close(self) -> None:
@@ -70,15 +70,15 @@ def is_watched(paths: Sequence[str]) -> bool:
 def _file_of(paths: Sequence[str], directory: Path | None = None) -> Path:
     from platformdirs import user_state_path
 
-    name = _digest(*sorted(map(os.path.abspath, paths)))
+    name = _digest_of_texts(*sorted(map(os.path.abspath, paths)))
     return (directory or user_state_path("tuimon") / "told") / f"{name}.json"
 
 
-def _key(channel: Channel) -> str:
+def _channel_key(channel: Channel) -> str:
     """Return a digest of the settings of a channel: one with another address is another channel."""
     settings = (getattr(channel, name) for name in getattr(channel, "__struct_fields__", ()))
-    return _digest(channel.name, *(repr(setting) for setting in settings if not callable(setting)))
+    return _digest_of_texts(channel.name, *(repr(setting) for setting in settings if not callable(setting)))
 
 
-def _digest(*texts: str) -> str:
+def _digest_of_texts(*texts: str) -> str:
     return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -35,7 +35,7 @@ class Nvml:
             if self._nvml is None:
                 return ()
         try:
-            return tuple(gpu_of(values, _name_of) for values in read(self._nvml))
+            return tuple(gpu_of(values, _process_name) for values in read(self._nvml))
         except self._nvml.NVMLError:  # driver unloaded, or GPU lost
             self._nvml = None
             return ()
@@ -92,18 +92,18 @@ def gpu_of(values: Mapping[str, Any], name_of: Callable[[int], str]) -> Gpu:
         name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name),
         values["used"],
         values["total"],
-        _scaled(values["percent"], 0.01),
-        _scaled(values["milliwatts"], 0.001),
-        _scaled(values["celsius"], 1.0),
+        _scaled_value(values["percent"], 0.01),
+        _scaled_value(values["milliwatts"], 0.001),
+        _scaled_value(values["celsius"], 1.0),
         tuple(GpuProcess(pid, name_of(pid), memory) for pid, memory in processes[:_MAX_PROCESSES]),
     )
 
 
-def _scaled(value: float | None, scale: float) -> float | None:
+def _scaled_value(value: float | None, scale: float) -> float | None:
     return None if value is None else value * scale
 
 
-def _name_of(pid: int) -> str:
+def _process_name(pid: int) -> str:
     try:
         return psutil.Process(pid).name()
     except (psutil.Error, OSError):

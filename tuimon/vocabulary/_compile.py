@@ -67,7 +67,7 @@ def _parse_choice(template: str, position: int) -> tuple[Template, int]:
             position += 1
         else:
             piece, position = _parse_piece(template, position)
-            alternatives[-1] = _joined(alternatives[-1], piece)
+            alternatives[-1] = _joined_templates(alternatives[-1], piece)
     edges = tuple(edge for alternative in alternatives for edge in alternative.edges)
     return Template("|".join(alternative.regex for alternative in alternatives), edges), position
 
@@ -87,7 +87,7 @@ def _parse_piece(template: str, position: int) -> tuple[Template, int]:
     return Template(f"({f'?P<{facet}>' if facet else '?:'}{inner.regex})", inner.edges), end + 1
 
 
-def _joined(first: Template, second: Template) -> Template:
+def _joined_templates(first: Template, second: Template) -> Template:
     edges = (
         Edges(a.begin + b.begin if a.whole else a.begin, a.end + b.end if b.whole else b.end, a.whole and b.whole)
         for a in first.edges

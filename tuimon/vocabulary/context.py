@@ -49,7 +49,7 @@ def meanings(metrics: tuple[str, ...]) -> Mapping[str, Meaning]:
     known |= _drawn_along_steps(known)
     known |= dict.fromkeys((*_image_sizes(known), *repeats_along_other_axis(metrics)), _HIDDEN)
     known |= _counters(known)
-    by_words = {name: _trained(name) for name, meaning in known.items() if meaning.concept == "reward.val"}
+    by_words = {name: _meaning_of_mean(name) for name, meaning in known.items() if meaning.concept == "reward.val"}
     known |= {name: meaning for name, meaning in by_words.items() if meaning}
     if concepts.isdisjoint(("reward.train", "value.estimate")) and not any(by_words.values()):
         returns = [name for name, meaning in known.items() if meaning.concept == "return" and not meaning.facets]
@@ -132,7 +132,7 @@ def _image_sizes(names: Mapping[str, Meaning]) -> Iterator[str]:
                 yield from (part for part in (base + end for end in _IMAGE_PARTS) if part in names)
 
 
-def _trained(name: str) -> Meaning | None:
+def _meaning_of_mean(name: str) -> Meaning | None:
     """Return the meaning of a mean reward whose name does not say that it is of the validation, or None."""
     name = without_reducer(name)
     if name.rpartition("/")[2].lower().replace(" ", "_") != "mean_reward" or words_of(name).split == "val":

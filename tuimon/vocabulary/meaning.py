@@ -167,18 +167,18 @@ def classify(name: str) -> Meaning:
     name = without_reducer(name)
     if own.entries() and (user_meaning := _of_user(name)) is not None:
         return user_meaning
-    meaning = _known(name)
+    meaning = _known_meaning(name)
     if meaning.unit in _MEASURED and _SHARE.search(name):
         return _OTHER_VALIDATION if meaning.split == "val" else OTHER
     if meaning.scale != 1.0:
         return meaning
-    unit = _named(name, meaning.unit)
+    unit = _unit_of_name(name, meaning.unit)
     if not unit and meaning.unit == "1" and meaning.concept in _UNKNOWN:
         unit = duration_unit(name)
     return replace(meaning, unit=unit) if unit else meaning
 
 
-def _named(name: str, known: str) -> str:
+def _unit_of_name(name: str, known: str) -> str:
     """Return the unit in the name of a metric that has no unit otherwise, or that of memory or time in the name of a
     metric of memory or time; or ""."""
     if known == "1":
@@ -188,7 +188,7 @@ def _named(name: str, known: str) -> str:
     return named_unit(name) if known in BYTES else ""
 
 
-def _known(name: str) -> Meaning:
+def _known_meaning(name: str) -> Meaning:
     """Return the meaning of a name by the vocabulary of tuimon.
 
     The whole name is tried first. If its meaning is vague, the name is read as a series of a JSON section
@@ -198,14 +198,14 @@ def _known(name: str) -> Meaning:
     if (timer := _timer_with_unit(name)) is not None:
         return timer
     best = OTHER
-    as_written = tuple(_readings(name))
-    for reading, split in dict.fromkeys((*as_written[:1], *_readings(canonical(name)), *as_written)):
+    as_written = tuple(_split_readings(name))
+    for reading, split in dict.fromkeys((*as_written[:1], *_split_readings(canonical(name)), *as_written)):
         meaning = _match(reading, split)
         if meaning.concept not in _VAGUE:
             return meaning
         if meaning.rank < best.rank:
             best = meaning
-    return _by_words(name, best)
+    return _meaning_by_words(name, best)
 
 
 def _timer_with_unit(name: str) -> Meaning | None:
@@ -218,7 +218,7 @@ def _timer_with_unit(name: str) -> Meaning | None:
         return None
     names = (without_time_unit(name), with_time_unit(name, "s"))
     spellings = dict.fromkeys((*names, *map(canonical, names)))
-    readings = (_match(reading, split) for timer in spellings for reading, split in _readings(timer))
+    readings = (_match(reading, split) for timer in spellings for reading, split in _split_readings(timer))
     return next((known for known in readings if known.concept in _TIMERS and known.split == "train"), None)
 
 
@@ -235,7 +235,7 @@ def _of_user(name: str) -> Meaning | None:
         concept.id if concept else "other",
         concept.panel if concept else "other",
         entry.label.format(**{key: facets.get(key, "") for key in entry.parts}) or (concept.label if concept else ""),
-        entry.unit or (_named(name, unit) if entry.scale == 1.0 else "") or unit,
+        entry.unit or (_unit_of_name(name, unit) if entry.scale == 1.0 else "") or unit,
         entry.direction or (concept.direction if concept else "neutral"),
         facets or _NO_FACETS,
         rank=concept.rank if concept else OTHER.rank,
@@ -245,7 +245,7 @@ def _of_user(name: str) -> Meaning | None:
     )
 
 
-def _by_words(name: str, known: Meaning) -> Meaning:
+def _meaning_by_words(name: str, known: Meaning) -> Meaning:
     """Return the meaning that the words of a name give, or `known`, a vague one."""
     words = words_of(name)
     if words.number >= 0:
@@ -291,7 +291,7 @@ def _concepts_by_id() -> dict[str, Concept]:
     return {concept.id: concept for concept in concepts()}
 
 
-def _readings(name: str) -> Iterator[tuple[str, str]]:
+def _split_readings(name: str) -> Iterator[tuple[str, str]]:
     """Yield (name to match, split), the most likely reading first."""
     split, rest = section_of(name)
     if split:

@@ -53,7 +53,7 @@ class OwnMeaning(Struct, forbid_unknown_fields=True, dict=True):
         return frozenset(part for expression in self.expressions for part in expression.groupindex)
 
 
-class _File(Struct, forbid_unknown_fields=True):
+class _VocabularyFile(Struct, forbid_unknown_fields=True):
     metric: list[OwnMeaning] = []
 
 
@@ -65,18 +65,18 @@ def load() -> tuple[OwnMeaning, ...]:
     import tomllib  # not imported if there is no file
 
     try:
-        metrics = convert(tomllib.loads(path.read_text("utf-8")), _File).metric
+        metrics = convert(tomllib.loads(path.read_text("utf-8")), _VocabularyFile).metric
     except ValidationError as error:
         keys = f"The file has tables [[metric]] with the keys {', '.join(OwnMeaning.__struct_fields__)}."
         raise UsageError(f"{path}: {error}", keys) from error
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read {path}: {error}") from error
     for number, entry in enumerate(metrics, 1):
-        _check(entry, f"{path}: [[metric]] number {number}")
+        _check_entry(entry, f"{path}: [[metric]] number {number}")
     return tuple(metrics)
 
 
-def _check(entry: OwnMeaning, where: str) -> None:
+def _check_entry(entry: OwnMeaning, where: str) -> None:
     concepts = [concept["id"] for concept in compiled()["concepts"]]
     units = {concept["unit"] for concept in compiled()["concepts"]} | BYTES.keys() | SECONDS.keys()
     units |= {override.get("unit", "1") for _, _, override in compiled()["patterns"]}

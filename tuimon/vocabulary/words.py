@@ -72,7 +72,7 @@ class _Tables(NamedTuple):
 
 
 @cache
-def _tables() -> _Tables:
+def _word_tables() -> _Tables:
     content = compiled()
     words, whole = content["words"], content["stem_whole"]
     splits, single = [*words["validation"], *words["train"]], [stem for stem in whole if "_" not in stem]
@@ -133,9 +133,9 @@ def words_of(name: str) -> Words:
     if cutoff := _CUTOFF.search(name):
         words = words_of(name[: cutoff.start()])
         return replace(words, stem=f"{words.stem}@{cutoff[1]}") if words.stem else words
-    words = _read(canonical(name))
+    words = _words_and_split(canonical(name))
     if words.number < 0 and not name.islower() and not name.isupper():
-        camel = _read(canonical(_CAMEL.sub("_", name)))
+        camel = _words_and_split(canonical(_CAMEL.sub("_", name)))
         return camel if camel.number >= 0 or not words.mark else words
     return words
 
@@ -146,7 +146,7 @@ def pair_key(name: str) -> str:
 
     "train/cls_loss" and "val/cls_loss" give "cls_loss"; "Train Loss" and "eval_loss" give "loss".
     """
-    tables = _tables()
+    tables = _word_tables()
     words = [part for word in _WORD.findall(canonical(name)) for part in _unglued(word)]
     kept = [word for word in words if word not in tables.train and word not in tables.validation]
     return "_".join([word for word in kept if word not in tables.ignored] or kept)
@@ -155,7 +155,7 @@ def pair_key(name: str) -> str:
 @lru_cache(maxsize=4096)
 def _unglued(word: str) -> tuple[str, ...]:
     """Split a word like "valloss"."""
-    tables = _tables()
+    tables = _word_tables()
     match = tables.glued.fullmatch(word) if len(word) > 4 and word not in tables.whole else None
     return match.groups() if match else (word,)
 
@@ -173,8 +173,8 @@ class _Part(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _part(text: str) -> _Part:
-    tables = _tables()
+def _part_of_name(text: str) -> _Part:
+    tables = _word_tables()
     words: list[str] = []
     starts: list[bool] = []
     marks: list[str] = []
@@ -191,14 +191,14 @@ def _part(text: str) -> _Part:
     return _Part(tuple(words), tuple(starts), tuple(marks), spread)
 
 
-def _read(name: str) -> Words:
-    tables = _tables()
-    parts = [_part(text) for text in name.split("/")]
+def _words_and_split(name: str) -> Words:
+    tables = _word_tables()
+    parts = [_part_of_name(text) for text in name.split("/")]
     words = [word for part in parts for word in part.words]
     starts = [start for part in parts for start in part.starts]
     marks = [mark for part in parts for mark in part.marks]
     spread = next((part.spread for part in reversed(parts) if part.spread), "")
-    split = _split(marks)
+    split = _split_of_marks(marks)
     if 0 < len(words) <= _MAX_WORDS and (match := _stem(words, starts)):
         number, stem, rest = match
         return Words(
@@ -206,14 +206,14 @@ def _read(name: str) -> Words:
         )
     if not _WEAK_MARKS.isdisjoint(marks):
         ends = [part for word in _WORD.findall(name) for part in _unglued(word)]
-        split = _split([mark for mark in marks if mark not in _WEAK_MARKS or mark in (ends[0], ends[-1])])
+        split = _split_of_marks([mark for mark in marks if mark not in _WEAK_MARKS or mark in (ends[0], ends[-1])])
     return Words(split, mark=split)
 
 
-def _split(marks: Sequence[str]) -> str:
+def _split_of_marks(marks: Sequence[str]) -> str:
     if not marks:
         return ""
-    tables = _tables()
+    tables = _word_tables()
     validation, train = (not words.isdisjoint(marks) for words in (tables.validation, tables.train))
     return "" if validation == train else "val" if validation else "train"
 
@@ -223,7 +223,7 @@ def _stem(words: Sequence[str], starts: Sequence[bool]) -> tuple[int, str, Seque
 
     starts: whether a word begins a part of the name.
     """
-    tables = _tables()
+    tables = _word_tables()
     if words[-1] not in tables.ignored and _last(words) not in tables.last and tables.first.isdisjoint(words):
         return None
     kept = [place for place, word in enumerate(words) if word not in tables.ignored]
@@ -235,11 +235,11 @@ def _stem(words: Sequence[str], starts: Sequence[bool]) -> tuple[int, str, Seque
         stem = "_".join(dict.fromkeys(candidate))
         if stem in tables.whole:
             return tables.whole[stem], stem, ()
-    return _inside(words, starts) or _inside(core, [starts[place] for place in kept])
+    return _words_inside(words, starts) or _words_inside(core, [starts[place] for place in kept])
 
 
-def _inside(words: Sequence[str], starts: Sequence[bool]) -> tuple[int, str, Sequence[str]] | None:
-    tables = _tables()
+def _words_inside(words: Sequence[str], starts: Sequence[bool]) -> tuple[int, str, Sequence[str]] | None:
+    tables = _word_tables()
     if not words:
         return None
     if _last(words) in tables.last:

@@ -131,10 +131,10 @@ class Server:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         with self._hub.open(request.query.get("run", ""), sent) as page:
-            await _write(response, b"retry: 1000\nevent: page\ndata: %s\n\n" % page.id.encode())
+            await _write_chunk(response, b"retry: 1000\nevent: page\ndata: %s\n\n" % page.id.encode())
             while page.run or self._hub.run_of("") is None:
                 await self._send_changes(response, page)
-            await _write(response, b"event: reload\ndata:\n\n")
+            await _write_chunk(response, b"event: reload\ndata:\n\n")
         return response
 
     async def _send_changes(self, response: web.StreamResponse, page: OpenPage) -> None:
@@ -143,14 +143,14 @@ class Server:
         board = self._boards.get(page.run)
         if board is not None and (event := board.event(self._boards.epoch, page.sent)):
             page.sent = board.version
-            await _write(response, event)
+            await _write_chunk(response, event)
         try:
             await asyncio.wait_for(page.changed.wait(), KEEP_ALIVE)
         except TimeoutError:
-            await _write(response, b":\n\n")
+            await _write_chunk(response, b":\n\n")
 
 
-async def _write(response: web.StreamResponse, data: bytes) -> None:
+async def _write_chunk(response: web.StreamResponse, data: bytes) -> None:
     async with asyncio.timeout(STALLED):
         await response.write(data)
 
@@ -199,7 +199,7 @@ async def _serve(
     ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP: leave that
-            asyncio.get_running_loop().add_signal_handler(number, _end, ended, 128 + number)
+            asyncio.get_running_loop().add_signal_handler(number, _end_server, ended, 128 + number)
     runner = web.AppRunner(
         server.application(), handle_signals=False, access_log=None, handler_cancellation=True, shutdown_timeout=1.0
     )
@@ -245,7 +245,7 @@ def _print_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> No
     print(f"tuimon: {clean(str(context.get('exception') or context['message']), 200)}", file=sys.stderr)
 
 
-def _end(ended: asyncio.Future[int], code: int) -> None:
+def _end_server(ended: asyncio.Future[int], code: int) -> None:
     if not ended.done():
         ended.set_result(code)
 
