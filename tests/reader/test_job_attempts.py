@@ -136,7 +136,7 @@ def test_a_file_that_each_attempt_writes_anew_is_drawn_once(tmp_path: Path, logs
     (run,) = open_run(tmp_path).runs
     curve = run.curve("reward")
     assert (curve.sources[0], len(curve)) == ("trainer_state.json", 415)
-    assert curve.disagreements == ()
+    assert run.disagreements("reward") == ()
     assert [(a.name, a.first_step, a.last_step, a.superseded) for a in attempts_of(run)] == [
         ("slurm-1001.out", 1, 220, 20),
         ("slurm-1002.out", 201, 415, 0),

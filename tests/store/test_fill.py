@@ -48,7 +48,7 @@ def test_equal_sources_are_not_copied():
     curve = log.curve()
     series = next(iter(log.store._streams[0].data.series.values()))
     assert np.shares_memory(curve.values, series.columns.values)
-    assert (curve.filled, curve.sources, curve.disagreement) == (0, ("events", "state"), None)
+    assert (curve.filled, curve.sources, log.disagreement()) == (0, ("events", "state"), None)
     log.add("events", [100])  # the other source lags
     assert np.shares_memory(log.curve().values, series.columns.values)
     log.add("state", [100])
@@ -123,7 +123,7 @@ def test_a_source_with_different_steps_fills_nothing_and_does_not_disagree():
     values = value(np.arange(50))
     log = Sources(wandb=WANDB, events=EVENTS).add("wandb", range(50), values).add("events", range(0, 500, 10), values)
     assert log.curve().steps.tolist() == list(range(50))
-    assert log.curve().disagreement is None
+    assert log.disagreement() is None
     shifted = Sources(events=EVENTS, state=JSON).add("events", range(0, 500, 10)).add("state", range(1, 600, 10))
     assert shifted.curve().filled == 0
     epochs = Sources(events=EVENTS, table=20).add("events", range(1000, 2000, 100)).add("table", range(10))
@@ -146,7 +146,7 @@ def test_superseded_points_are_not_filled_from_another_source():
     log.add("events", range(61)).start("events").add("events", range(40, 46), -value(range(40, 46)))
     log.add("console_1", range(63), printed(range(63)))
     assert log.curve().steps.tolist() == list(range(46))
-    assert log.curve().disagreement is None, "the console agrees with the first attempt"
+    assert log.disagreement() is None, "the console agrees with the first attempt"
     log.add("console_2", range(40, 49), [-number for number in printed(range(40, 49))])
     assert log.curve().steps.tolist() == list(range(49)), "the console of the second attempt may be ahead"
     assert log.curve().restarts.tolist() == [40]
@@ -229,11 +229,11 @@ def test_a_disagreement_has_its_first_step():
     log = Sources(events=EVENTS, metrics=JSON).add("events", range(100))
     values = value(np.arange(100))
     values[40:] += 0.02
-    disagreement = log.add("metrics", range(100), values).curve().disagreement
+    disagreement = log.add("metrics", range(100), values).disagreement()
     assert (disagreement.step, disagreement.source, disagreement.steps) == (40, "metrics", 60)
     assert (disagreement.here, disagreement.there) == (value(40), values[40])
     log.add("events", [100]).add("metrics", [100])
-    assert log.curve().disagreement.steps == 60, "the comparison is extended"
+    assert log.disagreement().steps == 60, "the comparison is extended"
 
 
 @pytest.mark.parametrize(
@@ -262,16 +262,16 @@ def test_differences_that_are_disagreements(here, there, rank, disagrees):
     log.add("events", [*range(10), 10], [*value(range(10)), here])
     rounded = [float(f"{number:.3f}") for number in value(range(10))]
     log.add("other", [*range(10), 10], [*(rounded if there == 0.123 else value(range(10))), there])
-    assert (log.curve().disagreement is not None) is disagrees
+    assert (log.disagreement() is not None) is disagrees
 
 
 def test_the_first_disagreement_of_several_sources_counts_and_texts_are_ignored():
     log = Sources(events=EVENTS, state=JSON, console=TEXT).add("events", range(50))
     log.add("state", range(50), np.where(np.arange(50) < 30, value(range(50)), 0.5))
     log.add("console", range(50), np.where(np.arange(50) < 20, value(range(50)), 0.25))
-    assert log.curve().disagreement[:4] == (20, value(20), 0.25, "console")
+    assert log.disagreement()[:4] == (20, value(20), 0.25, "console")
     texts = Sources(one=TEXT, two=TEXT).add("one", range(50)).add("two", range(50), -value(range(50)))
-    assert texts.curve().disagreement is None
+    assert texts.disagreement() is None
 
 
 # ---------------------------------------------------------------- helper functions
@@ -310,8 +310,8 @@ def test_sources_read_in_turns_agree_when_steps_have_several_points(apart, seed)
             log.add(name, steps[part], values[part])
             ends[name] = part.stop
             if chance.random() < 0.7:
-                _ = log.curve().disagreement  # compares what has been read so far
-    assert log.curve().disagreement is None
+                _ = log.disagreement()  # compares what has been read so far
+    assert log.disagreement() is None
     assert log.curve().values.tolist() == values.tolist()
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from tuimon.model.events import Columns, MetricsFound, RunFound, SegmentStarted, StreamFound
 from tuimon.store import Curve, Run, Store
+from tuimon.store.curve import Disagreement
 
 
 def store_of(series: dict[str, list[float]], run: int = 0) -> Store:
@@ -75,3 +76,6 @@ class Log:
 
     def curve(self, metric: str = "loss") -> Curve:
         return self.run.curve(metric)
+
+    def disagreement(self, metric: str = "loss") -> Disagreement | None:
+        return min(self.run.disagreements(metric), key=lambda disagreement: disagreement.step, default=None)

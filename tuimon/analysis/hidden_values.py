@@ -43,7 +43,7 @@ def hidden_conflict(run: Run) -> str:
     """Return "N values of M files conflict and are hidden" for a run, or "" if all sources agree."""
     if len({view.info.source for view in run.streams if view.point_count}) < 2:
         return ""
-    found = [disagreement for metric in run.metrics for disagreement in run.curve(metric).disagreements]
+    found = [disagreement for metric in run.metrics for disagreement in run.disagreements(metric)]
     values, files = sum(item.steps for item in found), len({item.source for item in found})
     verb = "conflicts and is" if values == 1 else "conflict and are"
     of = f"{values} value{'s' * (values != 1)} of {files} file{'s' * (files != 1)}"

@@ -88,7 +88,7 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
             print(f"  {conflict}; --metric NAME shows them")
         if run.id in unread:
             print(f"  not understood: {clean(unread[run.id])}")
-        disagreeing = [metric for metric in run.metrics if run.curve(metric).disagreement is not None]
+        disagreeing = [metric for metric in run.metrics if run.disagreements(metric)]
         if disagreeing:
             print(f"  sources disagree on {clean(', '.join(disagreeing))}; --metric NAME compares them")
         for metric in sorted(metrics.intersection(run.metrics)):
@@ -177,7 +177,8 @@ def _sources_of_metric(run: Run, metric: str) -> Iterator[str]:
         if index == 1 and curve.filled:
             use = f"fills {curve.filled} points that the first source lacks, together with the sources below"
         yield f"    {clean(source)}: {count} points, {use}"
-    if (difference := curve.disagreement) is not None:
+    if differences := run.disagreements(metric):
+        difference = min(differences, key=lambda difference: difference.step)
         yield (
             f"    the sources disagree at {difference.steps} step(s), first at step {difference.step}: "
             f"{difference.here!r} (drawn), {difference.there!r} in {clean(difference.source)}"

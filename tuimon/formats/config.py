@@ -46,13 +46,13 @@ Source: sacred/observers/file_storage.py and sacred/run.py of Sacred 0.8.7.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import Format
+from tuimon.formats._shared.rows import seconds
 from tuimon.formats._shared.safe_yaml import LARGEST, parse_yaml
 from tuimon.formats._shared.settings import FactsDocument, config_document, mapping
 from tuimon.formats.json._document import json_object, parse_document
@@ -189,14 +189,7 @@ def read_run(data: bytes) -> list[Fact]:
     if status not in _STATES:
         return []
     state = {"state": _STATES[status], "evidence": f"Sacred wrote the status {status}"}
-    return [Fact(Topic.STATE, state, wall_time=_utc(document.get("stop_time")))]
-
-
-def _utc(time: Any) -> float | None:
-    try:
-        return datetime.fromisoformat(time).replace(tzinfo=UTC).timestamp()
-    except (TypeError, ValueError, OverflowError):
-        return None
+    return [Fact(Topic.STATE, state, wall_time=seconds(f"{document.get('stop_time')}+00:00"))]
 
 
 def _is_sacred(name: str, head: bytes) -> bool:

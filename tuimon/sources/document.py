@@ -1,8 +1,7 @@
 """Follow a file that is rewritten as a whole: a JSON document that its writer truncates and writes again.
 
-A reader can find such a file half-written. Its content is returned at the first look. Later it is returned once it is
-unchanged at two looks and its last character closes a document, or unchanged at three. The looks can fall into a pause
-of the writer, so content that failed to parse is returned again at growing intervals.
+A reader can find such a file half-written. Its content is returned at the first look, and later once it has changed and
+its last character closes a document, or it is unchanged at two looks.
 """
 
 from __future__ import annotations
@@ -13,12 +12,6 @@ from tuimon.sources.files import FileStatus, Signature, fresh, opened, signature
 
 LIMIT = 1 << 30
 """Maximum size (bytes) of a document unless a smaller limit is set. Reading takes about twice the size in memory."""
-PATIENCE = 8
-"""Number of looks after which a document is returned although it changes at every look."""
-_CALM = 2
-"""Number of looks without a change after which a document is returned although nothing closes it."""
-MAX_DISTANCE = 64
-"""Maximum number of looks between two attempts at a document that cannot be parsed."""
 
 
 class DocumentFile(FileStatus):
@@ -31,17 +24,13 @@ class DocumentFile(FileStatus):
         super().__init__(path, remote)
         self._limit = limit
         self._last: Signature | None = None
-        self._unchanged_looks = 0
-        """Consecutive checks at which the file was unchanged."""
-        self._changed_looks = 0
-        """Checks at which the file had changed since its content was last returned."""
-        self._next_attempt = 0
+        """Signature at the last look."""
         self._read: Signature | None = None
-        self._read_digest = b""
-        self._loaded: Signature | None = None
-        self._loaded_digest = b""
-        self._confirm = False
-        """The loaded content was fresh, so it may have changed under the same signature."""
+        """Signature of the content that was read last."""
+        self._was_fresh = False
+        """Whether that content may have changed under the same signature."""
+        self._digest = self._loaded_digest = b""
+        """Of the content that was read last, and of the one that was accepted last."""
 
     def poll(self) -> bytes | None:
         """Return the content if it should be parsed now, else None."""
@@ -62,40 +51,23 @@ class DocumentFile(FileStatus):
             return None  # it changed while it was read
         import hashlib  # loads OpenSSL
 
-        digest = hashlib.blake2b(data, digest_size=16).digest()
-        self._read_digest, self._changed_looks = digest, 0
-        if digest == self._loaded_digest:
-            self.loaded()
-            return None
-        return data
+        self._digest = hashlib.blake2b(data, digest_size=16).digest()
+        return None if self._digest == self._loaded_digest else data
 
     def loaded(self) -> None:
         """Accept the content that `poll` returned last: it is not returned again."""
-        self._loaded, self._loaded_digest = self._read, self._read_digest
-        self._next_attempt = 0
+        self._loaded_digest = self._digest
 
     def failed(self) -> None:
-        """Reject the content that `poll` returned last: it is returned again later.
-
-        So is the content that was accepted before, if the file gets it back."""
-        self._loaded, self._loaded_digest = None, b""
-        self._next_attempt = self._unchanged_looks + min(max(1, self._unchanged_looks), MAX_DISTANCE)
+        """Reject the content that `poll` returned last. Any content is returned once the file has changed, also what
+        was accepted before."""
+        self._loaded_digest = b""
 
     def _due(self, status: os.stat_result) -> bool:
-        now = signature(status)
-        first_look, same = self._last is None, now == self._last
-        self._last = now
-        if now == self._loaded and not (self._confirm and not fresh(status)):
-            return False
-        if same:
-            self._unchanged_looks += 1
-        else:
-            self._unchanged_looks, self._next_attempt, self._changed_looks = 0, 1, self._changed_looks + 1
-        if first_look or now == self._loaded:
-            return True
-        if self._unchanged_looks < self._next_attempt:
-            return self._changed_looks >= PATIENCE and self._closed(status)
-        return self._unchanged_looks >= _CALM or self._closed(status)
+        now, last, self._last = signature(status), self._last, signature(status)
+        if now == self._read:
+            return self._was_fresh and not fresh(status)
+        return self._read is None or now == last or self._closed(status)
 
     def _closed(self, status: os.stat_result) -> bool:
         """Does the last character that is not white space close an object or a list?"""
@@ -114,5 +86,5 @@ class DocumentFile(FileStatus):
                     return None
             if signature(os.fstat(descriptor)) != signature(before):
                 return None
-        self._read, self._confirm = signature(before), fresh(before)
+        self._read, self._was_fresh = signature(before), fresh(before)
         return b"".join(parts)

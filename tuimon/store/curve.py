@@ -104,9 +104,6 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
     filled: int = 0
     """Number of points that come from other sources than the first."""
     _read_superseded: Superseded | None = None
-    _find_disagreements: Callable[[], tuple[Disagreement, ...]] | None = None
-    _disagreements: list[tuple[Disagreement, ...]] = field(default_factory=list)
-    """Result of `_find_disagreements`, once computed: it is requested in each redraw."""
     _time_order: list[_TimeOrder | None] = field(default_factory=list)
     """Points by wall time, once computed; None if the curve itself is in that order."""
     _superseded_curve: list[Curve] = field(default_factory=list)
@@ -126,7 +123,6 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         sources: tuple[str, ...] = (),
         origin: float | None = None,
         read_superseded: Superseded | None = None,
-        find_disagreements: Callable[[], tuple[Disagreement, ...]] | None = None,
         filled: int = 0,
         superseded_curve: list[Curve] | None = None,
     ) -> Curve:
@@ -156,7 +152,6 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
             index,
             filled,
             read_superseded,
-            find_disagreements,
             _superseded_curve=[] if superseded_curve is None else superseded_curve,
         )
 
@@ -240,18 +235,6 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
     def mean_variance(self) -> MeanVariance:
         """Mean and variance of the finite values."""
         return self._index.mean_variance(self.values)
-
-    @property
-    def disagreements(self) -> tuple[Disagreement, ...]:
-        """The first step at which each other source of the metric has a different value. Computed on first access."""
-        if not self._disagreements:
-            self._disagreements.append(self._find_disagreements() if self._find_disagreements else ())
-        return self._disagreements[0]
-
-    @property
-    def disagreement(self) -> Disagreement | None:
-        """First step at which another source of the metric has a different value, or None."""
-        return min(self.disagreements, key=lambda disagreement: disagreement.step, default=None)
 
     def superseded_points(self) -> SupersededPoints:
         """Return the points not drawn, in logged order. Computed at each call."""

@@ -217,7 +217,6 @@ class CurveBuilder:
             sources=sources,
             origin=self._origin,
             read_superseded=partial(superseded_points, self._slices(source)) if joined.superseded else None,
-            find_disagreements=partial(self._disagreements, order) if len(order) > 1 else None,
             superseded_curve=joined.superseded_curve,
         )
         cached.curve = CachedCurve(inputs, curve)
@@ -244,7 +243,6 @@ class CurveBuilder:
                 sources=curve.sources,
                 origin=curve.origin,
                 read_superseded=curve.superseded_points if curve.superseded else None,
-                find_disagreements=lambda: curve.disagreements,
                 filled=len(points[0]) - best.length,
                 superseded_curve=best.superseded_curve,
             )
@@ -269,22 +267,19 @@ class CurveBuilder:
         known[other.key] = KnownComparison(columns, points, result)
         return result
 
-    def _disagreements(self, order: tuple[MetricSource, ...]) -> tuple[Disagreement, ...]:
-        """Return the first disagreement of the first source with each other one, the better sources first."""
-        disagreements: list[Disagreement] = []
-        best = order[0]
+    def disagreements(self, ranked: Sequence[MetricSource]) -> Iterator[Disagreement]:
+        """Yield the first disagreement of the best source that has points with each other one, the better first."""
         with self._cache.lock:
-            ours = self._joined(best)
-            for other in order[1:]:
-                theirs = self._joined(other)
-                if not ours.length or not theirs.length or (best.rank == other.rank <= TEXT):
+            best, *others = [source for source in ranked if self._joined(source).length] or ranked[:1]
+            for other in others:
+                if best.rank == other.rank <= TEXT:
                     continue  # two console texts are two attempts, or two workers
                 if RANK.search(best.source) or RANK.search(other.source):
                     continue  # each rank logs the values of its own batch
                 compared, text = self._compared(best, other), _is_text(best, other)
-                if compared.first is not None and not _on_another_axis(ours, theirs, compared, text):
-                    disagreements.append(Disagreement(*compared.first, other.source, compared.differing))
-        return tuple(disagreements)
+                axes = self._joined(best), self._joined(other), compared, text
+                if compared.first is not None and not _on_another_axis(*axes):
+                    yield Disagreement(*compared.first, other.source, compared.differing)
 
 
 def _first(source: MetricSource, ranked: Sequence[MetricSource]) -> tuple[MetricSource, ...]:

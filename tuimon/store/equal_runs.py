@@ -4,7 +4,7 @@ verl writes tensorboard_log/<project>/<run>, <project>/<run>.jsonl, wandb/… an
 event files; Keras a CSVLogger beside logs/fit. The runs are joined if all of this holds:
 
 - No format occurs in two of the runs. Runs of one sweep have the same formats, so they cost nothing and stay apart.
-- Their points were logged, or their files changed, during the same time (unless that is unknown).
+- Their points were logged during the same time (unless that is unknown).
 - At least two thirds of the common metrics are equal at all common steps, at least 5, with at least 10 distinct values
   in all. Schedules and counters do not count: they are equal in unrelated trainings.
 - The evidence is not ambiguous: not two runs of one format fit to a third run.
@@ -37,8 +37,6 @@ _LEAST_POINTS = 10
 _LEAST_STEPS, _LEAST_VALUES = 5, 10
 _EQUAL_SHARE = 2 / 3
 _COMPARED_POINTS = 20_000
-_SAME_END = 120.0
-"""Difference (s) between the last changes of two files up to which they can be of one training."""
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
 
 
@@ -71,11 +69,8 @@ class _Candidate(Struct):
     record: RunRecord
     formats: frozenset[str]
     first: float
-    """Wall time of the first point; NaN if unknown."""
-    end: float
-    """Wall time of the last point, or of the last change of a file that is no copy; NaN if unknown."""
-    timed: bool
-    """Whether points have wall times."""
+    last: float
+    """Wall times of the first and the last point; NaN if unknown."""
     series: dict[str, _Points]
     """By _short_key, or by merge key if several have the same short key."""
 
@@ -108,10 +103,6 @@ class RunJoiner:
         streams = [stream for stream in record.streams if stream.data.point_count]
         first = float(np.fmin.reduce([stream.data.first_wall_time for stream in streams]))
         last = float(np.fmax.reduce([stream.data.last_wall_time for stream in streams]))
-        timed = last == last
-        if not timed:
-            changes = [s.status.modified for s in streams if s.status is not None and not s.status.copied]
-            last = max(changes, default=float("nan"))
         longest: dict[str, _Points] = {}
         for stream in streams:
             for item in stream.data.series.values():
@@ -122,7 +113,7 @@ class RunJoiner:
         short = Counter(map(_short_key, longest))
         series = {_short_key(key) if short[_short_key(key)] == 1 else key: longest[key] for key in longest}
         formats = frozenset(stream.info.format for stream in streams)
-        return _Candidate(record, formats, first, last, timed, series)
+        return _Candidate(record, formats, first, last, series)
 
 
 def _nominated(candidates: Sequence[_Candidate]) -> Iterator[tuple[_Candidate, _Candidate]]:
@@ -155,16 +146,11 @@ def _short_key(key: str) -> str:
 
 
 def _overlap(first: _Candidate, second: _Candidate) -> bool:
-    """Return whether two runs were written during the same time, or whether that is unknown."""
-    if first.end != first.end or second.end != second.end:
+    """Return whether the points of two runs were logged during the same time, or whether that is unknown."""
+    if np.isnan(first.last + second.last):
         return True
-    if first.timed and second.timed:
-        common = min(first.end, second.end) - max(first.first, second.first)
-        shorter = min(first.end - first.first, second.end - second.first)
-        return common >= 0.5 * shorter
-    if first.timed or second.timed:  # a copied file changed later
-        return bool(max(first.end, second.end) >= np.fmax(first.first, second.first) - _SAME_END)
-    return abs(first.end - second.end) <= _SAME_END
+    common = min(first.last, second.last) - max(first.first, second.first)
+    return common >= 0.5 * min(first.last - first.first, second.last - second.first)
 
 
 def _equality(first: _Candidate, second: _Candidate) -> str:

@@ -16,7 +16,7 @@ from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.arrays import usual_stride
 from tuimon.store.axes import COUNTERS, METRIC_AXIS, Scale, counter_candidates, counter_scale
 from tuimon.store.cache import ViewCache
-from tuimon.store.curve import Curve
+from tuimon.store.curve import Curve, Disagreement
 from tuimon.store.curve_builder import CurveBuilder, FilePart
 from tuimon.store.index import TEXT, MergeKey, MetricEntry, Names, RunIndex, build_index
 from tuimon.store.last_steps import last_steps
@@ -299,6 +299,13 @@ class Run(RunFacts):
         """
         builder = self._builder
         return tuple((source.source, builder.point_count(source)) for source in builder.ranked(self._entry(metric)))
+
+    def disagreements(self, metric: str) -> tuple[Disagreement, ...]:
+        """Return the first step at which each other source of a metric has another value than the drawn one.
+
+        Raises KeyError if the run has no such metric.
+        """
+        return tuple(self._builder.disagreements(self._builder.ranked(self._entry(metric))))
 
     def files(self, metric: str, count_superseded: bool = False) -> tuple[tuple[StreamView, FilePart], ...]:
         """Return the files of a metric with its points in them, in the order in which they began: those of the best

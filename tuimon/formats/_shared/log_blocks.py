@@ -188,24 +188,18 @@ class BlockDecoder(StreamDecoder):
         return self._blocks.incomplete_at
 
     def _decode(self, records: Records) -> list[Item]:
-        self._decode_records(records)
+        for record in records:
+            if isinstance(record, Damage):
+                self._other_items.append(record)
+                continue
+            self._offset, data, start, end = record
+            try:
+                self._decode_record(data[start:end])
+            except FormatError:
+                self._other_items.append(Damage(self._offset, end - start, "record not readable"))
         items = self._take_items()
         self._other_items = []
         return items
-
-    def _decode_records(self, records: Records) -> None:
-        for record in records:
-            self._decode_or_damage(record)
-
-    def _decode_or_damage(self, record: Record | Damage) -> None:
-        if isinstance(record, Damage):
-            self._other_items.append(record)
-            return
-        self._offset, data, start, end = record
-        try:
-            self._decode_record(data[start:end])
-        except FormatError:
-            self._other_items.append(Damage(self._offset, end - start, "record not readable"))
 
     @abstractmethod
     def _decode_record(self, record: bytes) -> None:

@@ -160,7 +160,6 @@ class OverallSteps:
         """Whether the counter begins again with each epoch."""
         self.continues = False
         """Whether the counter counts all epochs."""
-        self.first_epoch: float | None = None
         self._epoch: float | None = None
         self._counter = 0
         """The counter of the last row."""
@@ -185,7 +184,7 @@ class OverallSteps:
                 self.restarts = True
                 steps = steps.copy()
                 pairs = zip(epoch[begin:].tolist(), counter[begin:].tolist(), strict=True)
-                steps[rows[begin:]] = [self._overall(*pair) for pair in pairs]
+                steps[rows[begin:]] = [self.overall(*pair) for pair in pairs]
         self._epoch = float(epoch[-1])
         return steps
 
@@ -225,7 +224,6 @@ class OverallSteps:
         if self._epoch is None:
             self._smallest = self._largest = int(counter[0])
             self._epoch, self._counter = float(epoch[0]), int(counter[0])
-            self.first_epoch = self._epoch
         epoch_before = np.append(self._epoch, epoch[:-1])
         differences = np.diff(counter, prepend=self._counter)[epoch == epoch_before]
         differences = differences[differences > 0]
@@ -238,7 +236,10 @@ class OverallSteps:
             self._begins |= dict.fromkeys(np.unique(epoch).tolist(), 0)
         self._epoch, self._counter = float(epoch[-1]), int(counter[-1])
 
-    def _overall(self, epoch: float, counter: int) -> int:
+    def overall(self, epoch: float, counter: int) -> int:
+        """Return the step of the next row of a log whose counter begins again with each epoch."""
+        if self._epoch is None:
+            self._smallest = self._largest = counter
         before = epoch if self._epoch is None else self._epoch
         if epoch < before:
             self._begin = self._begins.get(epoch, 0)

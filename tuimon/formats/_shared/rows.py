@@ -19,7 +19,7 @@ A row is one call of a logger: {"step": 3, "loss": 0.5, "reward": {"mean": 0.1},
   objects of numbers, are metrics.
 - Rows that are samples are ignored: rows with a prompt, a completion … (SAMPLE_KEYS), and rows without a step that hold
   a long text or a list of objects. A row of metrics may have a text beside its numbers, which is skipped: it has a step
-  and a number that samples do not have (OF_TRAINING), or many numbers for each text (NUMBERS_BESIDE).
+  and a number that samples do not have (is_of_training), or many numbers for each text (NUMBERS_BESIDE).
 - A row of the validation, by the value of one of STAGE_KEYS, has its stage before the names: "val/loss". Names that
   begin with a word of the validation are kept ("val_loss"), as are the step and the time.
 
@@ -76,7 +76,7 @@ LONG_TEXT = 200
 """Characters; a longer string is prose, not a value."""
 NUMBERS_BESIDE = 4
 """A row with prose is a row of metrics if it has a step and this many numbers for each text."""
-OF_TRAINING = r"(?:[\w./-]*[_./-])?(?:loss|lr|learning_rate|grad_norm)"
+_OF_TRAINING = re.compile(r"(?:[\w./-]*[_./-])?(?:loss|lr|learning_rate|grad_norm)")
 """Pattern of the names of metrics that a sample does not have."""
 STAGE_KEYS = ("mode", "phase", "split", "stage")
 VALIDATION = ("val", "valid", "validation", "dev", "eval", "evaluation", "test")
@@ -99,7 +99,6 @@ _LIKE_NUMBER = re.compile(r"[+-]?\.?\d[\d.,_']{0,30}\s?[A-Za-z%/]{0,10}", re.ASC
 _DATE = re.compile(
     r"(?:(\d{4})[/.](\d\d?)[/.](\d\d?)|(\d\d?)\.(\d\d?)\.(\d{4})),?[ T](\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)", re.ASCII
 )
-_OF_TRAINING = re.compile(OF_TRAINING)
 _OF_VALIDATION = re.compile(rf"(?:{'|'.join(VALIDATION)})[^a-z]", re.IGNORECASE)
 _YEAR_2100 = 4102444800.0
 _INTEGER = re.compile(r"(\d{1,18})(?:/(\d{1,18}))?", re.ASCII)

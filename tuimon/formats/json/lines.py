@@ -29,7 +29,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._shared.json import BOM, is_utf16, parse
@@ -37,18 +36,8 @@ from tuimon.formats._shared.lines import JSONLines
 from tuimon.formats._shared.long_form import CLEARML
 from tuimon.formats._shared.row_reader import Names, RowReader
 from tuimon.formats._shared.row_steps import UNKNOWN_STEP, StepUnit, with_step
-from tuimon.formats._shared.rows import (
-    LONG_TEXT,
-    NUMBERS_BESIDE,
-    OF_TRAINING,
-    SAMPLE_KEYS,
-    STEP_KEYS,
-    flatten,
-    has_step,
-    is_sample,
-    looks_like_metrics,
-    staged,
-)
+from tuimon.formats._shared.rows import STEP_KEYS, flatten, has_step, is_sample, looks_like_metrics, staged
+from tuimon.formats.json.rows import beginning
 from tuimon.model.points import Item
 
 _SCALAR = "training_stats_scalar"
@@ -59,11 +48,8 @@ _LINES_DESPITE_NAME = ("progress.json", "result.json")
 _OTHER_NAMES = (".json", ".log", ".txt", ".out")
 _NAME_KEYS = ("metric", "metric_name", "key", "tag", "name")
 """Keys of the name of the metric in rows of one metric each."""
-_SAMPLE = re.compile(rb'"(?:' + "|".join(sorted(SAMPLE_KEYS)).encode() + rb')"\s*:\s*["\[{]')
-_TEXT = re.compile(rb'"[^"]{%d}' % (LONG_TEXT + 1))
-_TRAINING = re.compile(rb'"%b"\s*:\s*(?:-?\d|NaN|-?Infinity)' % OF_TRAINING.encode())
-_STEP = re.compile(rb'"(?:' + "|".join(STEP_KEYS).encode() + rb')"\s*:\s*["\d]')
-_NUMBER = re.compile(rb'"\s*:\s*(?:-?\d|NaN|-?Infinity)')
+_SHORT = 64
+"""Bytes of a beginning that says nothing yet."""
 
 
 class MetricLines(JSONLines):
@@ -152,14 +138,13 @@ def _begins_like_metrics(line: bytes) -> bool:
     """Return True if an incomplete first line may be a row of metrics; the file name already says so."""
     if not line or is_utf16(line):  # for UTF-16 JSONLines then reports the reason
         return True
-    if line.endswith(b"}") and (row := _parsed(line)) is not None:
-        return looks_like_metrics(row)
     if not line.startswith(b'{"'):
         return False
-    numbers, texts = len(_NUMBER.findall(line)), len(_TEXT.findall(line)) + len(_SAMPLE.findall(line))
-    if texts:
-        return bool(_STEP.search(line)) and (numbers > NUMBERS_BESIDE * texts or bool(_TRAINING.search(line)))
-    return len(line) < 64 or numbers > 0
+    if (row := _parsed(line)) is not None:
+        return looks_like_metrics(row)
+    row = _parsed(line.rstrip(b"\\") + b'"}') or beginning(line) or {}
+    may_be = len(line) < _SHORT and not any(is_sample(*entry) for entry in row.items())
+    return may_be or "config" in row or looks_like_metrics(row)  # a row of Ray Tune with a long config
 
 
 def _parsed(line: bytes) -> Any:

@@ -2,7 +2,8 @@
 log_blocks for all versions. The version byte determines the kind of records, and so does their first byte.
 
 Versions 0 and 1: one JSON object per record, {"model_type": …, "data": {…}}
-    Scalar      key, step, metric {index, data, create_time}; for the forms of data see _number
+    Scalar      key, step, metric {index, data, create_time}; data is a number, "NaN",
+                "Infinity", "-Infinity", or "INF" for both infinities (0.3.12 to 0.7)
     Column      key, kid (the folder below logs/), cls "CUSTOM" | "SYSTEM", name, y_range [low, high]
     Project     name      Experiment  id, name, description, tags      Log  message, level, create_time
     Footer      success, create_time: only after a clean end
@@ -22,7 +23,6 @@ from __future__ import annotations
 
 import math
 import struct
-from datetime import datetime
 from typing import Any
 
 from tuimon import lazy_re as re
@@ -32,6 +32,7 @@ from tuimon.formats._shared.console_lines import ConsoleLines
 from tuimon.formats._shared.json import parse
 from tuimon.formats._shared.log_blocks import BlockDecoder
 from tuimon.formats._shared.protobuf import BYTES, FIXED64, VARINT, Message, fields, signed, timestamp, varint
+from tuimon.formats._shared.rows import number, seconds, step_of
 from tuimon.model.points import Fact, Item, PointsBuilder, Topic
 
 MAGIC = b":SWL\xd6\xe1"
@@ -39,7 +40,6 @@ MAGIC = b":SWL\xd6\xe1"
 _SCALAR = 13
 _DOUBLE = struct.Struct("<d").unpack_from
 _VERSION = re.compile(r"swanlab version (\d[\w.]*)")
-_WORDS = {"NaN": math.nan, "INF": math.inf, "Infinity": math.inf, "-Infinity": -math.inf}
 _STATES = {1: "finished", 2: "crashed", 3: "crashed"}
 
 
@@ -127,17 +127,18 @@ class SwanLabStoreDecoder(BlockDecoder):
             metric = data.get("metric")
             if not isinstance(metric, dict):
                 raise FormatError("scalar without a value")
-            at_step, logged = _step(data.get("step", metric.get("index"))), _number(metric.get("data"))
-            if at_step is None or logged is None:
+            place, logged = step_of(data.get("step", metric.get("index"))), number(metric.get("data"), "")
+            if place is None or logged is None:
                 raise FormatError("scalar without a step or a value")
-            self._points.add(str(data.get("key", "")), at_step, logged, _seconds(metric.get("create_time")))
+            time = seconds(metric.get("create_time"))
+            self._points.add(str(data.get("key", "")), place[0], logged, math.nan if time is None else time)
         elif kind == "Column":
             limits = data.get("y_range")
-            value_range = [_number(limit) for limit in limits] if isinstance(limits, list) else None
+            value_range = [number(limit, "") for limit in limits] if isinstance(limits, list) else None
             title, folder = str(data.get("name") or ""), str(data.get("kid") or "")
             self._column(str(data.get("key", "")), title, value_range, data.get("cls") == "SYSTEM", folder)
         elif kind == "Log":
-            self._log(str(data.get("level")), str(data.get("message", "")), _seconds(data.get("create_time")))
+            self._log(str(data.get("level")), str(data.get("message", "")), seconds(data.get("create_time")))
         elif kind == "Project":
             self._writer["project"] = data.get("name")
         elif kind == "Experiment":
@@ -162,31 +163,6 @@ class SwanLabStoreDecoder(BlockDecoder):
     def _add_state(self, state: str, evidence: str) -> None:
         self._console.end()
         self._other_items.append(Fact(Topic.STATE, {"state": state, "evidence": evidence}))
-
-
-def _number(value: Any) -> float | None:
-    """Return a JSON value as a number, or None if it is not one (media are lists).
-
-    - Numbers, and bare NaN, Infinity and -Infinity: infinities before 0.3.12, all three again from 0.8.
-    - "NaN", and "INF" for both infinities: 0.3.12 to 0.7, which do not write the sign.
-    """
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    return _WORDS.get(value) if isinstance(value, str) else None
-
-
-def _seconds(time: Any) -> float:
-    """Convert an ISO 8601 time ("…+00:00", "…Z", or local without an offset in 0.2) to seconds since the epoch, NaN if
-    it is invalid."""
-    try:
-        return datetime.fromisoformat(time).timestamp()
-    except (TypeError, ValueError, OverflowError, OSError):
-        return math.nan
-
-
-def _step(value: Any) -> int | None:
-    """Return the step as written, or None if it is not a 64-bit integer."""
-    return value if type(value) is int and -(2**63) <= value < 2**63 else None
 
 
 _READERS = {

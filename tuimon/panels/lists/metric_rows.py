@@ -134,7 +134,7 @@ def _metric(run: Run, symbols: Symbols, cursor: int | None, name: str) -> _Metri
 
 def _name(metric: _Metric | None, shown: str, width: int, symbols: Symbols) -> Row:
     """Return the name, muted without points, with a sign if two sources have different values."""
-    if metric is None or metric.curve.disagreement is None:
+    if metric is None or not metric.run.disagreements(metric.name):
         return ((fit_name(shown, width), Role.MUTED if metric is None else Role.TEXT),)
     sign = "!=" if symbols is Symbols.ASCII else "≠"
     return (fit_name(shown, max(width - len(sign) - 1, 1)), Role.TEXT), (f" {sign}", Role.WARNING)

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from tuimon import lazy_re as re
+from tuimon.formats._shared.row_steps import OverallSteps
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
-from tuimon.formats.console.families._epoch_steps import StepsWithinEpochs
 from tuimon.formats.console.shapes.cutting import cut
 from tuimon.formats.console.shapes.labels import BATCH, EPOCH, MARKS, METRIC, stage_of
 from tuimon.formats.console.shapes.numbers import message_of
@@ -70,7 +70,7 @@ class ShapedReader(LineReader):
         super().__init__(sink)
         self._shapes: dict[tuple[str, ...], _Shape] = {}
         self._released = False
-        self._steps = StepsWithinEpochs()
+        self._steps = OverallSteps()
         self._first_epoch = 1
         self._epoch: int | None = None
         """Epoch of a heading above the lines."""

@@ -22,10 +22,10 @@ from msgspec import Struct
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats._shared.json import parse
+from tuimon.formats._shared.row_steps import OverallSteps
 from tuimon.formats._shared.rows import flatten
 from tuimon.formats._shared.rows import number as number_of
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Pair, Quantity, Sink, number, printed_dict
-from tuimon.formats.console.families._epoch_steps import StepsWithinEpochs
 from tuimon.formats.console.shapes.rows import pairs_of
 from tuimon.formats.console.shapes.values import distinct
 
@@ -137,7 +137,7 @@ class TrainerReader(LineReader):
         self._step: int | None = 0
         self._section = ""
         self._held: list[Pair] = []
-        self._steps = StepsWithinEpochs()
+        self._steps = OverallSteps()
         self._last: dict[str, int] = {}
         """Last step of each row of the table."""
         self._alone = False
