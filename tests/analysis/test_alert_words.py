@@ -28,7 +28,7 @@ def alert(what: str, value: float | None = None, usual: float | None = None, **m
         ),
         (
             alert("above", 0.9, limit=0.5, extreme=52, count=36, points=40),
-            "kl is above 0.5 since step 36; highest 0.9 at step 52, 36 of 40 points",
+            "kl is above 0.5 at 36 of 40 points since step 36; highest 0.9 at step 52",
         ),
         (
             alert("above", 0.40001, limit=0.4, extreme=52, count=40, points=40),
@@ -53,7 +53,11 @@ def alert(what: str, value: float | None = None, usual: float | None = None, **m
         ),
         (
             alert("nan", related=(Change("kl", "risen", 2.0, 0.1, step=36), Change("entropy", "zero"))),
-            "kl is NaN since step 36; kl rose from 0.1 to 2 (20 times) from step 36 on, entropy was 0",
+            "kl is NaN since step 36; kl rose from 0.1 to 2 (20 times) since step 36, entropy was 0",
+        ),
+        (
+            alert("nan", related=(Change("grad_norm", "zero", step=36, until=49),)),
+            "kl is NaN since step 36; grad_norm was 0 from step 36 to 49",
         ),
         (alert("zero", 0.0, steps="epoch", until=40), "kl was 0 from epoch 36 to 40"),
         (Alert("liveness", "warning", 0, "", 36, "no step for 10 m"), "no step for 10 m"),

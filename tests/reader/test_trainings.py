@@ -72,6 +72,12 @@ def started(steps: Iterable[int], loss: Curve) -> str:
     return f"Starting job on node01\n{lines(steps, loss)}"
 
 
+def buffered(steps: Iterable[int], loss: Curve) -> str:
+    """Rows of a trainer whose output came after all of its bars, each of which is drawn again below a row."""
+    bars = "".join(f"\r 10%|#   | {step}/20 [00:01<00:19, 1.00it/s]\n" * 2 for step in steps)
+    return bars + "".join(f"{{'loss': {loss(step)}, 'epoch': {step / 100}}}\n" for step in steps)
+
+
 def of_epochs(steps: Iterable[int], loss: Curve) -> str:
     """Lines of epochs."""
     return "".join(f"[09:00:{s}] Epoch {s}/40: train_loss={loss(s)} val_loss={loss(s) + 0.1}\n" for s in steps)
@@ -99,6 +105,7 @@ THREE = (SLOW, MEDIUM, FAST)
 SEVERAL: dict[str, dict[str, File]] = {
     "jobs": {f"slurm-100{n}.out": (started, range(1, 101 - 20 * n), loss) for n, loss in enumerate(THREE)},
     "texts": {name: (lines, TWENTY, loss) for name, loss in zip(("a.log", "b.log", "c.log"), THREE, strict=True)},
+    "buffered rows": {f"gate_{n}.log": (buffered, TWENTY, loss) for n, loss in enumerate(THREE)},
     "rows": {f"train_100{n}.jsonl": (rows, TWENTY, loss) for n, loss in enumerate(THREE)},
     "tables": {f"train_100{n}.csv": (table_of_steps, TWENTY, loss) for n, loss in enumerate(THREE)},
     "seeds": {

@@ -37,7 +37,7 @@ class Sentence(NamedTuple):
     when: str
     """Such as "since step 40"; "" without a step."""
     evidence: str
-    """Such as "highest 0.61 at step 90, 20 of 22 points"; "" without any."""
+    """Such as "highest 0.61 at step 90, in log.csv"; "" without any."""
 
     @property
     def short(self) -> str:
@@ -55,7 +55,9 @@ def sentence_of(alert: Alert) -> Sentence:
     if not alert.what:
         return Sentence(alert.message, "", "")
     what = f"{_subject(alert)} {change_words(alert.change, alert.active)}"
-    return Sentence(what, _when(alert), ", ".join(_evidence(alert)))
+    if alert.what in _EXTREMES and alert.count != alert.points:
+        what += f" at {alert.count} of {alert.points} points"
+    return Sentence(what, _when(alert.step, alert.until, alert.steps), ", ".join(_evidence(alert)))
 
 
 def message_of(alert: Alert) -> str:
@@ -96,13 +98,12 @@ def _with_unit(value: float | None, unit: str) -> str:
     return format_value(value, "B") if unit == "B" else f"{number(value)} {unit}".rstrip()
 
 
-def _when(alert: Alert) -> str:
-    if alert.step is None:
+def _when(step: int | None, until: int | None, steps: str) -> str:
+    if step is None:
         return ""
-    if alert.until is None:
-        return f"since {alert.steps} {alert.step}"
-    several = f"from {alert.steps} {alert.step} to {alert.until}"
-    return f"at {alert.steps} {alert.step}" if alert.step == alert.until else several
+    if until is None:
+        return f"since {steps} {step}"
+    return f"at {steps} {step}" if step == until else f"from {steps} {step} to {until}"
 
 
 def _evidence(alert: Alert) -> list[str]:
@@ -115,7 +116,7 @@ def _evidence(alert: Alert) -> list[str]:
             parts.append(f"{_EXTREMES[alert.what]} {value} {at}")
         elif alert.extreme != alert.step:
             parts.append(f"reached {at}")
-    if alert.count is not None and alert.count != alert.points:
+    if alert.what not in _EXTREMES and alert.count != alert.points:
         parts.append(f"{alert.count} of {alert.points} points")
     if alert.source:
         parts.append(f"in {alert.source}")
@@ -123,9 +124,9 @@ def _evidence(alert: Alert) -> list[str]:
         parts.append(f"{_with_unit(alert.limit, alert.unit)} in about {alert.reached_in} {alert.steps}s")
     for change in alert.related:
         if change.what:
-            begun = "" if change.step is None else f" from {alert.steps} {change.step} on"
             # In the past: the extreme value of the incident, where the alert is not over until several are good again.
-            parts.append(f"{change.metric} {change_words(change, is_active=False)}{begun}")
+            did, when = change_words(change, is_active=False), _when(change.step, change.until, alert.steps)
+            parts.append(f"{change.metric} {did} {when}".rstrip())
     if same := list(dict.fromkeys(change.metric for change in alert.related if not change.what)):
         more = len(same) - _MOST_NAMED
         parts.append(f"also {', '.join(same[:_MOST_NAMED])}{f' and {more} more' if more > 0 else ''}")

@@ -38,6 +38,7 @@ class Change(Struct, frozen=True):
     usual: float | None = None
     limit: float | None = None
     step: int | None = None
+    until: int | None = None
     unit: str = ""
 
 
@@ -87,7 +88,7 @@ class Alert(Struct, frozen=True):
     @property
     def change(self) -> Change:
         """What the metric did, as a part of another incident."""
-        return Change(self.metric, self.what, self.value, self.usual, self.limit, self.step, self.unit)
+        return Change(self.metric, self.what, self.value, self.usual, self.limit, self.step, self.until, self.unit)
 
     @property
     def active(self) -> bool:

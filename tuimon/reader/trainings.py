@@ -156,6 +156,8 @@ def _items(log_format: Format, data: bytes, whole: bool) -> list[Item]:
         items += decoder.feed(data)
         if whole:
             items += decoder.flush()
+        if decoder.awaits_end:
+            items += decoder.end()
     elif isinstance(decoder, DocumentDecoder) and whole:
         with suppress(FormatError):
             items += decoder.load(data)

@@ -216,7 +216,9 @@ class HFRowReader(LineReader):
         known = [epoch for epoch in epochs if epoch is not None]
         if len(epochs) > 1 and len(known) == len(epochs) and known[-1] > 0:
             per_epoch = self._step / self._epoch if self._epoch else done / known[-1]
-            return [min(done, round(per_epoch * epoch)) for epoch in known]
+            steps = [min(done, round(per_epoch * epoch)) for epoch in known]
+            if len({self._step, *steps}) > len(steps):  # epochs of two digits may give two rows one step
+                return steps
         return [max(0, done - self._interval * after) for after in reversed(range(len(epochs)))]
 
     def _release_without_bar(self, at_end: bool = False) -> None:
