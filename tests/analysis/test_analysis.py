@@ -23,34 +23,18 @@ FINITE = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40)
 @given(FINITE)
 def test_statistics_equal_those_of_the_standard_library(values):
     result = statistics(np.array(values))
-    assert result.count == len(values)
     assert result.mean == pytest.approx(standard.fmean(values), abs=1e-6)
     assert result.median == pytest.approx(standard.median(values), abs=1e-6)
     if len(values) > 1:
         assert result.deviation == pytest.approx(standard.stdev(values), rel=1e-6, abs=1e-6)
         assert result.variance == pytest.approx(standard.variance(values), rel=1e-6, abs=1e-6)
-    middle = standard.median(values)
-    assert result.spread == pytest.approx(1.4826 * standard.median(abs(v - middle) for v in values), abs=1e-5)
-    assert (result.min, result.max) == (min(values), max(values))
 
 
-def test_statistics_exclude_and_count_values_that_are_not_finite():
-    result = statistics(np.array([1.0, NAN, 3.0, INF, -INF]))
-    assert (result.count, result.left_out, result.mean, result.min, result.max) == (2, 3, 2.0, 1.0, 3.0)
-    assert statistics(np.array([9.0, 1.0, 3.0]), last=2).mean == 2.0
+def test_statistics_exclude_values_that_are_not_finite():
+    assert statistics(np.array([1.0, NAN, 3.0, INF, -INF])) == statistics(np.array([1.0, 3.0]))
     logged = [1.88441, 1.83179, 1.87214, 1.84461, 1.84273, 1.86206, 1.85563, 1.86139]
     assert statistics(np.array(logged)).mean == standard.fmean(logged) == 1.856845
-    nothing = statistics(np.array([NAN]))
-    assert (nothing.count, nothing.left_out) == (0, 1)
-    assert math.isnan(nothing.median)
-
-
-def test_spike_changes_deviation_but_not_spread():
-    values = np.tile([1.0, 2.0, 3.0], 30)
-    spiked = values.copy()
-    spiked[40] = 1e9
-    assert statistics(spiked).spread == statistics(values).spread
-    assert statistics(spiked).deviation > 1e7
+    assert math.isnan(statistics(np.array([NAN])).median)
 
 
 def test_statistics_of_the_largest_floats_are_finite():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tuimon.analysis.comparison_axis import STEPS, ComparisonAxis
-from tuimon.analysis.comparison_rows import MetricRows, comparable_step, compare_rows, first_line, main_metric
+from tuimon.analysis.comparison_rows import Measured, MetricRows, comparable_step, compare_rows, first_line, main_metric
 from tuimon.store import Curve
 from tuimon.vocabulary import classify
 
@@ -34,7 +34,8 @@ def rows_of(
     **more: object,
 ) -> MetricRows:
     groups = groups or ALONE[: len(curves)]
-    return compare_rows(name, classify(name), curves, groups, labels, **more)  # type: ignore[arg-type]
+    given = [None if own is None else Measured(own) for own in curves]
+    return compare_rows(name, classify(name), given, groups, labels, **more)  # type: ignore[arg-type]
 
 
 def flat(values: Sequence[float], spread: float = 0.001) -> list[Curve]:

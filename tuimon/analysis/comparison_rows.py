@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -79,6 +79,17 @@ class Row(Struct, frozen=True):
     def rank_text(self) -> str:
         """The rank, "1=" for rows that noise may put first, or "-" without a rank."""
         return "-" if not self.rank else "1=" if self.tied else str(self.rank)
+
+
+class Measured(NamedTuple):
+    """A metric of one run, as it is compared."""
+
+    curve: Curve
+    """At least one point."""
+    factor: float = 1.0
+    """Number by which the values of the curve are multiplied."""
+    unit: str = ""
+    """Unit of the products as text; "" for plain numbers."""
 
 
 class RunResult(Struct, frozen=True):
@@ -159,12 +170,10 @@ class MetricRows(Struct, frozen=True):
 def compare_rows(
     name: str,
     meaning: Meaning,
-    curves: Sequence[Curve | None],
+    given: Sequence[Measured | None],
     groups: Sequence[Sequence[int]],
     labels: Sequence[str],
     *,
-    factors: Sequence[float] = (),
-    units: Sequence[str] = (),
     failures: Sequence[str] = (),
     axis: ComparisonAxis = STEPS,
     in_steps: bool = True,
@@ -172,16 +181,12 @@ def compare_rows(
 ) -> MetricRows:
     """Compare a metric of several runs.
 
-    curves: at least one point each; None for a run without the metric. groups: positions of the runs of each row.
-    failures: what casts doubt on each run (`failures_of`).
+    given: the metric in each run; None for a run without it. groups: positions of the runs of each row. failures: what
+    casts doubt on each run (`failures_of`).
     """
-    many = len(curves)
-    given = zip(curves, factors or (1.0,) * many, units or ("",) * many, axis.scales or (None,) * many, strict=True)
-    placed = [
-        None if curve is None else (curve, factor, unit, places_of(curve, scale))
-        for curve, factor, unit, scale in given
-    ]
-    end = common_end([own[-1] for own in placed if own is not None], axis.name)
+    scales = axis.scales or (None,) * len(given)
+    placed = [own and (own, places_of(own.curve, scale)) for own, scale in zip(given, scales, strict=True)]
+    end = common_end([own[1] for own in placed if own is not None], axis.name)
     better = BETTER.get(meaning.direction, "")
     runs = tuple(None if own is None else _result(*own, end, better, kind) for own in placed)
     of_runs = {own.unit for own in runs if own is not None}
@@ -283,10 +288,9 @@ def _doubt(metric: MetricRows, first: Row, second: Row) -> str:
     return "the first is not healthy" if len(first.not_healthy) == first.n else ""
 
 
-def _result(
-    curve: Curve, factor: float, unit: str, places: Places | None, end: Place | None, better: str, kind: str
-) -> RunResult:
+def _result(given: Measured, places: Places | None, end: Place | None, better: str, kind: str) -> RunResult:
     """Return the metric in a run. better: the better direction, also of one whose rows are not ranked."""
+    curve, factor, unit = given
     values = curve.values if places is None or end is None else curve.values[: _rows_until(places, end)]
     values = values * factor if factor != 1 else values
     own, top = level(values), best(curve.steps[: len(values)], values, better) if better else None

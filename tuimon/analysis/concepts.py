@@ -38,6 +38,6 @@ def metrics_of(run: Run, concept: str, split: str = "train", *, all_names: bool 
     return sorted(best, key=lambda metric: -len(run.curve(metric))) if len(best) > 1 else best
 
 
-def curves(run: Run, concept: str, split: str = "train", *, all_names: bool = False) -> Iterator[Curve]:
+def curves(run: Run, concept: str, split: str = "train") -> Iterator[Curve]:
     """Yield the curves of `metrics_of`."""
-    return map(run.curve, metrics_of(run, concept, split, all_names=all_names))
+    return map(run.curve, metrics_of(run, concept, split))

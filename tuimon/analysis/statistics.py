@@ -10,37 +10,22 @@ from msgspec import Struct
 from tuimon.model.points import Floats, Steps
 from tuimon.store.arrays import median
 
-MAD_TO_DEVIATION = 1.4826
-"""1 / Phi^-1(3/4): makes the median absolute deviation estimate the standard deviation of a normal distribution
-(Rousseeuw & Croux, "Alternatives to the Median Absolute Deviation", JASA 88, 1993)."""
-
 
 class Statistics(Struct, frozen=True):
     """Statistics of the finite values; all NaN without any."""
 
-    count: int
-    """Number of finite values."""
-    left_out: int
-    """Number of values that are not finite."""
     mean: float
     variance: float
     """Sample variance (divided by count - 1); 0 for one value."""
     deviation: float
     median: float
-    spread: float
-    """Robust deviation: 1.4826 times the median absolute deviation from the median."""
-    min: float
-    max: float
 
 
-def statistics(values: Floats, last: int | None = None) -> Statistics:
-    """Return the statistics of all values, or of the last `last` of them."""
-    window = values if last is None else values[max(0, len(values) - last) :]
-    finite = window[np.isfinite(window)]
-    left_out = len(window) - len(finite)
+def statistics(values: Floats) -> Statistics:
+    """Return the statistics of the finite values."""
+    finite = values[np.isfinite(values)]
     if len(finite) == 0:
-        nan = float("nan")
-        return Statistics(0, left_out, nan, nan, nan, nan, nan, nan, nan)
+        return Statistics(*[math.nan] * 4)
     # Scaled, so that squares of values near the largest float do not overflow; by a power of two, which rounds nothing.
     scale = math.ldexp(1.0, math.frexp(float(np.abs(finite).max()))[1] - 1)
     scaled = finite / scale
@@ -48,21 +33,9 @@ def statistics(values: Floats, last: int | None = None) -> Statistics:
     deviation = 0.0 if finite.min() == finite.max() else float(scaled.std(ddof=1))
     mean = float(scaled.mean())
     mean += float((scaled - mean).mean())  # without the rounding of the sum: 1.856845, not 1.8568449999999999
-    middle = median(scaled)
-    spread = MAD_TO_DEVIATION * median(np.abs(scaled - middle))
     with np.errstate(over="ignore"):
         variance = float(np.square(np.float64(deviation) * scale))
-    return Statistics(
-        len(finite),
-        left_out,
-        mean * scale,
-        variance,
-        deviation * scale,
-        middle * scale,
-        spread * scale,
-        float(finite.min()),
-        float(finite.max()),
-    )
+    return Statistics(mean * scale, variance, deviation * scale, median(scaled) * scale)
 
 
 def quantiles(values: Floats, *parts: float) -> tuple[float, ...]:

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from tuimon.analysis.aligned_steps import step_name, with_training_steps
 from tuimon.analysis.printed_units import meaning_of
-from tuimon.analysis.statistics import MAD_TO_DEVIATION, quantiles
+from tuimon.analysis.statistics import quantiles
 from tuimon.analysis.windows import NINE, median_of_nine
 from tuimon.draw.numbers import format_exact
 from tuimon.draw.table import TextColumn, TextTable
@@ -40,6 +40,9 @@ _FEWEST = NINE + 5
 _UNUSUAL = 8.0
 """Robust deviations from which a distance is unusual. Simulated noise, normal, t(3) and t(2), with and without a trend:
 0, 0.1 and 0.4 % of the values are."""
+_MAD_TO_DEVIATION = 1.4826
+"""1 / Phi^-1(3/4): makes the median absolute deviation estimate the standard deviation of a normal distribution
+(Rousseeuw & Croux, "Alternatives to the Median Absolute Deviation", JASA 88, 1993)."""
 _TAIL, _NORMAL_TAIL = 0.95, 1.96
 """Share of the points, and the distance from the median (standard deviations) that it does not exceed if the values are
 normally distributed."""
@@ -190,7 +193,7 @@ def _compared(previous: Floats, value: float) -> tuple[float | None, float | Non
 def _spread(distances: Floats) -> float:
     """Return the robust deviation of values with these distances from their median; see Around.deviations."""
     half, tail = quantiles(distances, 0.5, _TAIL)
-    return max(MAD_TO_DEVIATION * half, tail / _NORMAL_TAIL)
+    return max(_MAD_TO_DEVIATION * half, tail / _NORMAL_TAIL)
 
 
 def as_text(

@@ -332,9 +332,9 @@ class MetricEntry(Struct, frozen=True, kw_only=True):
         return logged_unit_text(self.unit)
 
 
-def summarise(run: Run, name: str, curve: Curve | None = None) -> MetricEntry:
-    """Summarise one metric of a run. Raise KeyError if the run has no such metric. curve: a part of its points."""
-    meaning, curve = meaning_of(run, name), curve or with_training_steps(run, name)
+def summarise(run: Run, name: str) -> MetricEntry:
+    """Summarise one metric of a run. Raise KeyError if the run has no such metric."""
+    meaning, curve = meaning_of(run, name), with_training_steps(run, name)
     better = BETTER.get(meaning.direction)
     top = best(curve.steps, curve.values, better) if better else None
     hidden = tuple(hidden_values(run, name)) if len(curve.sources) > 1 else ()

@@ -23,7 +23,7 @@ from tuimon.analysis.comparing import (
     seed_groups,
 )
 from tuimon.analysis.comparison_axis import ComparisonAxis, Place, comparison_axis
-from tuimon.analysis.comparison_rows import MetricRows, compare_rows, first_line, main_metric
+from tuimon.analysis.comparison_rows import Measured, MetricRows, compare_rows, first_line, main_metric
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.run_states import failures_of
 from tuimon.analysis.setting_effects import SettingEffect, setting_effects
@@ -153,17 +153,14 @@ def compare(
         known = next((reading for reading in readings if reading is not None), None)
         if known is None:
             continue
-        factors, units = _factors_and_units(readings)
         meaning = next((r.meaning for r in readings if r is not None and r.meaning.direction), known.meaning)
         metrics.append(
             compare_rows(
                 first_name(found),
                 meaning,
-                [None if reading is None else reading.curve for reading in readings],
+                _measured(readings),
                 groups,
                 labels,
-                factors=factors,
-                units=units,
                 failures=failures,
                 axis=axis,
                 in_steps=all(counts_alike(run, name) for run, name in zip(runs, found, strict=True) if name),
@@ -211,15 +208,15 @@ def _groups(runs: Sequence[Run]) -> tuple[tuple[int, ...], ...]:
     return tuple(sorted((*groups, *((run,) for run in range(len(runs)) if run not in grouped))))
 
 
-def _factors_and_units(readings: Sequence[MetricReading | None]) -> tuple[list[float], list[str]]:
-    """Return factors for the values of the runs and the units of the products: as logged if all runs log one unit."""
-    is_one = len({reading.meaning.logged_unit for reading in readings if reading is not None}) == 1
-    factors, units = [], []
-    for reading in readings:
-        factors.append(1.0 if reading is None or is_one else reading.factor)
-        unit = "" if reading is None else reading.meaning.logged_unit if is_one else reading.meaning.unit
-        units.append(clean(unit_text(unit or "")))
-    return factors, units
+def _measured(readings: Sequence[MetricReading | None]) -> list[Measured | None]:
+    """Return the curves with factors and the units of the products: as logged if all runs log one unit."""
+    is_one = len({own.meaning.logged_unit for own in readings if own is not None}) == 1
+
+    def measured(own: MetricReading) -> Measured:
+        factor, unit = (1.0, own.meaning.logged_unit) if is_one else (own.factor, own.meaning.unit)
+        return Measured(own.curve, factor, clean(unit_text(unit or "")))
+
+    return [None if own is None else measured(own) for own in readings]
 
 
 @cached_per_run
