@@ -68,7 +68,7 @@ class Incidents(Struct, frozen=True, eq=False):
 
         def lasting(begun: Beginning) -> list[bool]:
             """Return for each row whether the level is more than half of the way to the limit."""
-            middle = (now.usual + now.bound) / 2 if score.moves else begun.middle
+            middle = now.usual / 2 + now.bound / 2 if score.moves else begun.middle
             still: list[bool] = (sign * now.level > sign * middle).tolist()
             return still
 

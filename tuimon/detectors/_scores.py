@@ -46,7 +46,7 @@ class Beginning(NamedTuple):
     @property
     def middle(self) -> float:
         """Value past which the incident goes on."""
-        return self.bound if self.usual is None else (self.usual + self.bound) / 2
+        return self.bound if self.usual is None else self.usual / 2 + self.bound / 2
 
 
 class Compared(NamedTuple):
