@@ -140,6 +140,8 @@ class RowEntry(Struct, frozen=True, kw_only=True):
     """Names of the runs of this row."""
     not_healthy: tuple[str, ...]
     """Those of these runs with a failure."""
+    left_out: tuple[str, ...] = ()
+    """Always empty, as no run is left out; kept for readers of this version of the schema."""
     without_result: tuple[str, ...]
     """Runs of the group that ended too early or have no finite level."""
     n: Count
