@@ -128,7 +128,7 @@ def _metric(run: Run, symbols: Symbols, cursor: int | None, name: str) -> _Metri
 
 def _name(metric: _Metric | None, shown: str, width: int) -> Row:
     """Return the name, muted without points, with a sign if two sources have different values."""
-    if metric is None or not metric.run.disagreements(metric.name):
+    if metric is None or not metric.run.disagreements(metric.metric):
         return ((fit_name(shown, width), Role.MUTED if metric is None else Role.TEXT),)
     return (fit_name(shown, max(width - 2, 1)), Role.TEXT), (" ≠", Role.WARNING)
 
