@@ -20,18 +20,12 @@ from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._charts.panel import Panel
 from tuimon.panels._metrics import by_concept, curve_or_none, reading_of
 from tuimon.panels._own_dashboard import named
-from tuimon.panels._text import plural
+from tuimon.panels._text import STATE_ROLES, plural
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit, local_time
 from tuimon.vocabulary import unit_text
 
-_ROLES = {
-    "running": Role.GOOD,
-    "finished": Role.ACCENT,
-    "quiet": Role.WARNING,
-    "unknown": Role.WARNING,
-    "crashed": Role.CRITICAL,
-}
+_ROLES = STATE_ROLES | {"finished": Role.ACCENT}
 _SPEEDS = ("throughput.tokens", "throughput.tokens_per_gpu", "throughput.samples", "throughput.steps")
 _GAP: Span = ("  ", Role.MUTED)
 _DAY = 86400.0
@@ -50,7 +44,7 @@ class Header(Panel, frozen=True):
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> TextView:
         """Return two rows: name, state and evidence; then the facts about progress, as many as fit."""
         report = progress_of(run, now)
-        state: Row = (_state(report, symbols, options.alarms),)
+        state: Row = (_state(report, options.alarms),)
         verdicts: list[Row] = []
         if run.ranks is not None and run.ranks.short:
             verdicts.append(((clean(run.ranks.short, _LONGEST_VERDICT), Role.CRITICAL),))
@@ -80,9 +74,9 @@ class Header(Panel, frozen=True):
         return TextView("", (first, _fill(_with_values(run, facts, options, size.width), size.width)))
 
 
-def _state(report: ProgressReport, symbols: Symbols, alarms: int) -> Span:
+def _state(report: ProgressReport, alarms: int) -> Span:
     """Return the state; a run with critical alerts does not look healthy, be it finished or not."""
-    sign = state_sign(report.state, symbols is Symbols.ASCII, alarms)
+    sign = state_sign(report.state, alarms)
     role = Role.CRITICAL if alarms else _ROLES.get(report.state, Role.MUTED)
     return f"{sign} {state_words(report.state, alarms)}", role
 
