@@ -59,7 +59,7 @@ def test_empty_and_growing_logs_are_waited_for(tmp_path: Path, monkeypatch: pyte
     monitor.update()
     now = time.time()
     assert not_understood(monitor.snapshot(), now) == {}
-    assert [progress_of(only, now).claim.reason for only in monitor.snapshot().runs] == ["no point"] * bool(text)
+    assert [progress_of(only, now).reason for only in monitor.snapshot().runs] == ["no point"] * bool(text)
     assert run("check", str(tmp_path), expect=3).stdout.startswith("no active alerts") is bool(text)
 
 

@@ -126,6 +126,30 @@ def test_an_absurd_learning_rate_is_an_alert(lr: float, expected: bool) -> None:
     assert [alert.rule for alert in alerts(train__learning_rate=np.full(60, lr))] == ["learning_rate"] * expected
 
 
+@pytest.mark.parametrize(
+    ("before", "found_in_console"),
+    [([], False), ([0.003, 0.002, 0.001], False), ([0.5] * 9, True), ([0.903, 0.902, 0.9], True)],
+    ids=["zeros only", "falls slowly", "constant", "falls to 0 at once"],
+)
+def test_zeros_of_console_text_may_be_rounded(tmp_path: Path, before: list[float], found_in_console: bool) -> None:
+    rates = [*before, *[0.0] * 40]
+    (tmp_path / "train.log").write_text(
+        "".join(f"step: {i} - lr: {v:.3f} - loss: {1 / (i + 1):.3f}\n" for i, v in enumerate(rates))
+    )
+    assert any(alert.rule == "learning_rate" for alert in open_run(tmp_path).alerts) == found_in_console
+    (tmp_path / "train.log").unlink()
+    rows = (json.dumps({"step": i, "lr": v, "loss": 1 / (i + 1)}) + "\n" for i, v in enumerate(rates))
+    (tmp_path / "metrics.jsonl").write_text("".join(rows))
+    assert any(alert.rule == "learning_rate" for alert in open_run(tmp_path).alerts)
+
+
+@pytest.mark.parametrize(("length", "severity"), [(100.0, "warning"), (104.0, "warning"), (250.0, "info")])
+def test_slower_steps_are_information_if_the_responses_are_longer(length: float, severity: str) -> None:
+    times = np.concatenate((noisy(10.0, 200), noisy(20.0, 100)))
+    lengths = np.concatenate((noisy(100.0, 200), noisy(length, 100)))
+    assert only("step_drift", time__step=times, response_length__mean=lengths).severity == severity
+
+
 @pytest.mark.parametrize("behind", [0, 3], ids=["equal", "the second source is behind"])
 def test_a_metric_of_two_names_is_one_alert(tmp_path: Path, behind: int) -> None:
     values = [0.3 + step / 50 if step < 60 else math.nan for step in range(80)]

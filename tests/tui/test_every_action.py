@@ -143,7 +143,7 @@ def test_every_action_has_something_to_do_on_each_screen() -> None:
     known = {name: getattr(screens, kind) for name, kind in SCREENS.items()}
     for action in all_actions():
         assert isinstance(action.do, partial)
-        function, method = action.do.args
+        function, method, _ = action.do.args
         if function:
             called, arguments = function_of(function)
             if "." in function:

@@ -21,9 +21,11 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-async def test_one_key_accepts_the_proposal(tmp_path: Path, file: Path) -> None:
+@pytest.mark.parametrize("name", ["train.log", "notes.log"])
+async def test_one_key_accepts_the_proposal(tmp_path: Path, file: Path, name: str) -> None:
+    """The text need not be recognised as a log."""
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "train.log").write_text("starting torch\n" + "".join(LINES))
+    (tmp_path / "run" / name).write_text({"train.log": "starting torch\n", "notes.log": ""}[name] + "".join(LINES))
     async with opened(tmp_path / "run") as (app, pilot):
         await until(app, pilot, lambda screen: "A saves console_patterns" in screen)
         await pilot.press("A")

@@ -90,7 +90,10 @@ def _watch_standard_input(options: argparse.Namespace, settings: config.Settings
         return print_summary(checked_paths(options.paths), as_json=False)
     try:
         code = _watch(checked_paths(options.paths, live=True), settings, wait=True, fresh=True)
-        return ExitCode.OK if code == READ_AGAIN else code  # a pipe cannot be read again
+        if code == READ_AGAIN:
+            print_status("the pattern is saved; a pipe cannot be read again")
+            return ExitCode.OK
+        return code
     finally:
         stdin_spool().report_problem()
         stdin_spool().drain_in_background()

@@ -62,6 +62,9 @@ class Pipes:
                 return replace(event, path=NAME)
             if isinstance(event, StreamFound) and event.path in self._open:
                 self._streams[event.path] = event.stream
+            if isinstance(event, Notice):
+                for path in self._open:
+                    event = replace(event, message=event.message.replace(path, "standard input"))
             if isinstance(event, StreamStatus) and event.stream in self._open_streams():
                 # The state of the temporary file says nothing about the program that writes into the pipe.
                 return replace(event, writer="unknown", process="", copied=False)

@@ -65,8 +65,10 @@ class Collector:
             yield from self._assembly.add(new_logs)
         if self._discovery.scan is not None:
             yield from self._checkpoints.changes(self._discovery.scan.checkpoints, self._assembly.runs)
-        databases = self._discovery.databases.unreadable()
-        yield from self._notices.of_unread(self._assembly.streams, self._assembly.unassigned.values(), databases)
+        unreadable = [*self._discovery.databases.unreadable()]
+        if not self._assembly.streams:  # else it may be any text beside the logs
+            unreadable += self._discovery.recognition.teachable
+        yield from self._notices.of_unread(self._assembly.streams, self._assembly.unassigned.values(), unreadable)
         yield from self._notices.of_problems(self.problems)
 
     @property

@@ -38,12 +38,12 @@ class Notices:
         self._problems = set(now)
 
     def of_unread(
-        self, streams: Iterable[Followed], unassigned: Iterable[UnassignedFile], databases: Iterable[tuple[str, str]]
+        self, streams: Iterable[Followed], unassigned: Iterable[UnassignedFile], unreadable: Iterable[tuple[str, str]]
     ) -> Iterator[Notice]:
         """Notices for logs that are recognised but not read: one per format, or per database.
 
         A file that describes a run is reported after GRACE, as metrics may appear next to it.
-        databases: (path, reason) of those that cannot be read."""
+        unreadable: (path, reason) of other files and databases."""
         now = time.time()
         unread = [
             (followed.path, followed.format, followed.format.unsupported)
@@ -55,7 +55,7 @@ class Notices:
             for item in unassigned
             if (advice := item.format.advice) and (not item.format.describes_run or now - item.file.modified > GRACE)
         ]
-        for path, reason in databases:
+        for path, reason in unreadable:
             if path not in self._unread:
                 self._unread.add(path)
                 yield Notice("warning", f"{clean(path)}: {reason}")

@@ -77,6 +77,11 @@ class Recognition:
         """(path, reason) of files whose names look like logs and that are not read."""
         return list(self._left_out.items())
 
+    @property
+    def teachable(self) -> list[tuple[str, str]]:
+        """(path, reason) of texts that are not read, but would be by the pattern that the reason proposes."""
+        return [(path, reason) for path, reason in self._left_out.items() if "console_patterns = [" in reason]
+
     def format_of(self, file: FoundFile) -> Format | None:
         """The format of a file, or None if it is not a log, or not one yet."""
         look = (file.size, file.modified)

@@ -18,12 +18,11 @@ _SET = re.compile(r"""(?m)^[ \t]*(["']?)console_patterns\1[ \t]*=[ \t]*\[""")
 
 
 def proposed_patterns(snapshot: Snapshot) -> list[str]:
-    """Return the patterns that are proposed for the first log without points, such as ["zzz {step} qwx {qwx}"]."""
+    """Return the patterns that are proposed for the first text without points, such as ["zzz {step} qwx {qwx}"]."""
     streams = (stream for run in snapshot.runs if not run.point_count for stream in run.streams)
-    for status in (stream.status for stream in streams):
-        if status and (match := _PROPOSED.search(status.message)):
-            return list(json.loads(match[1]))
-    return []
+    messages = [stream.status.message for stream in streams if stream.status]
+    messages += [notice.message for notice in snapshot.notices if not snapshot.runs]
+    return next((list(json.loads(match[1])) for match in map(_PROPOSED.search, messages) if match), [])
 
 
 def add_patterns(patterns: Sequence[str]) -> None:

@@ -50,12 +50,16 @@ class Waiting(CellGrid):
         where: Row = (" below ", Role.TEXT), (", ".join(shown_path(path) for path in self._paths), Role.VALUE)
         if not streams:
             searching = "waiting for a log to appear" if snapshot.progress.caught_up else "searching for logs"
-            return [((searching, Role.TITLE), *where), *(link_row(link, time.time()) for link in self._links)]
+            rows: list[Row] = [((searching, Role.TITLE), *where)]
+            rows += [link_row(link, time.time()) for link in self._links]
+            for notice in snapshot.notices[-_MOST:]:
+                rows += [(), *(((clean(part), Role.WARNING),) for part in notice.message.split("; "))]
+            return rows + self._offer(snapshot)
         unread = not_understood(snapshot, time.time())
         title = "not understood" if len(unread) == len(snapshot.runs) else "waiting for the first point"
         if any(run.point_count for run in snapshot.runs):
             title = f"reading {len(snapshot.runs)} runs"
-        rows: list[Row] = [((title, Role.TITLE), *where), ()]
+        rows = [((title, Role.TITLE), *where), ()]
         for reason in list(unread.values())[:_MOST]:
             rows += [((clean(part), Role.WARNING),) for part in reason.split("; ")]
         for stream in streams[:_MOST]:
@@ -67,9 +71,10 @@ class Waiting(CellGrid):
             rows += [((f"  {part}", Role.MUTED),) for part in ([] if unread else parts)]
         if len(streams) > _MOST:
             rows.append(((f"and {len(streams) - _MOST} more", Role.MUTED),))
-        if self._teach_key and proposed_patterns(snapshot):
-            rows += [
-                (),
-                ((f"{self._teach_key} saves console_patterns in config.toml and reads the log again", Role.TEXT),),
-            ]
-        return rows
+        return rows + self._offer(snapshot)
+
+    def _offer(self, snapshot: Snapshot) -> list[Row]:
+        if not self._teach_key or not proposed_patterns(snapshot):
+            return []
+        offer = f"{self._teach_key} saves console_patterns in config.toml and reads the log again"
+        return [(), ((offer, Role.TEXT),)]
