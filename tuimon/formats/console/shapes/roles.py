@@ -41,7 +41,7 @@ _REPETITION = re.compile(r"[.;] (?:Best|Previous) ")
 """Behind this, a line repeats what was logged before: "Trial 5 finished with value: 0.3. Best is trial 2 with …"."""
 _SETTINGS = re.compile(
     r"(?:\w+[ _])*(?:lr|learning[ _]rate|wd|weight[ _]decay|momentum|gamma|betas?\d?|seed|batch[ _]?size|bs|steps?|"
-    r"epochs?|warm\w*|iter(?:ation)?s|workers|gpus|devices|world[ _]size|param\w*|min[ _]delta|dropout)",
+    r"epochs?|warm\w*|iter(?:ation)?s|workers|gpus|devices|world[ _]size|param\w*|examples|min[ _]delta|dropout)",
     re.IGNORECASE,
 )
 """Names of settings: if a line like "steps: 1000" has no other names, the number is a setting too."""
