@@ -203,8 +203,10 @@ class Table(Generic[Item]):
                 self.fitted = fitted
                 self._cache.clear()
         self.prepare(with_cells)
-        head = [head_row(fitted, self.order, self.symbols, self.SIGNS, self.GAP)] if self.heads > len(above) else []
-        rows = [*above, *head, *(self._row(self.items[index], index == self.cursor) for index in shown)]
+        rows = [*above]
+        if self.heads > len(above):
+            rows.append(head_row(self.fitted, self.order, self.symbols, self.SIGNS, self.GAP))
+        rows += (self._row(self.items[index], index == self.cursor) for index in shown)
         if not self.items and self.empty:
             rows += wrap_row(self.empty, width, max(height - len(rows), 1))
         rows += self.below(visible, len(rows))
