@@ -14,9 +14,10 @@ from support.made_run import run_of
 from tuimon.commands import main
 from tuimon.config import Settings
 from tuimon.errors import UsageError
+from tuimon.model.events import Notice
 from tuimon.panels import parse_dashboard
 from tuimon.tui.actions import with_user_keys
-from tuimon.tui.settings_check import duplicate_keys, warnings_of
+from tuimon.tui.settings_check import duplicate_keys, notices_of
 
 RUN = run_of({name: (range(3), [0.1, 0.2, 0.3]) for name in ("train/reward", "val/acc", "kl")})
 TABLE = {"panels": ["rewrd", "val/*", "kl"], "values": ["vall/acc"], "thresholds": {"rewrd": 0.1, "kl": 0.1}}
@@ -33,7 +34,7 @@ rule = "rewrd < 0.1"
 
 def test_names_with_typos_are_named_with_the_nearest_name() -> None:
     settings = Settings(theme="dark", rules=RULES)
-    said = list(warnings_of(settings, parse_dashboard(TABLE, ""), [RUN]))
+    said = [notice.message for notice in notices_of(settings, parse_dashboard(TABLE, ""), [RUN], rules=False)]
     assert [message.split(":")[0] for message in said] == [
         "[dashboard] panels",
         "[dashboard] values",
@@ -41,12 +42,13 @@ def test_names_with_typos_are_named_with_the_nearest_name() -> None:
     ]
     assert "no panel or metric matches rewrd; did you mean reward" in said[0]
     assert "did you mean val/acc" in said[1]
-    [*_, alike, last] = warnings_of(settings, parse_dashboard(TABLE, ""), [RUN], rules=True)
-    assert alike.startswith("[[rules]] rewrd < 0.1: no metric matches rewrd; did you mean reward")
-    assert last == "[[rules]] my_phase_ms > 600: no metric matches my_phase_ms"
+    [*_, alike, last] = notices_of(settings, parse_dashboard(TABLE, ""), [RUN])
+    assert alike.level == "warning"
+    assert alike.message.startswith("[[rules]] rewrd < 0.1: no metric matches rewrd; did you mean reward")
+    assert last == Notice("info", "[[rules]] my_phase_ms > 600: no metric matches my_phase_ms")
     other_run = parse_dashboard({"panels": ["env/episode_length"]}, "")
-    assert list(warnings_of(Settings(theme="dark"), other_run, [RUN])) == [], "it may belong to another kind of run"
-    assert list(warnings_of(settings, parse_dashboard(TABLE, ""), [run_of({})])) == [], "nothing has been read yet"
+    assert list(notices_of(Settings(theme="dark"), other_run, [RUN])) == [], "it may belong to another kind of run"
+    assert list(notices_of(settings, parse_dashboard(TABLE, ""), [run_of({})])) == [], "nothing has been read yet"
 
 
 def test_a_key_of_two_actions_is_named() -> None:

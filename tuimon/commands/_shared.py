@@ -256,8 +256,8 @@ def setting_warnings(paths: Sequence[str], runs: Sequence[Run], rules: bool) -> 
         if ignored:
             yield ignored
         if settings.keys or settings.rules or own.panels or own.values or own.thresholds:
-            from tuimon.tui.settings_check import warnings_of
+            from tuimon.tui.settings_check import notices_of
 
-            yield from warnings_of(settings, own, runs, rules)
+            yield from (notice.message for notice in notices_of(settings, own, runs, rules))
     except UsageError as error:
         yield f"{error.message}. {error.hint}".rstrip(". ") if error.hint else error.message

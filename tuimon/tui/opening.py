@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from functools import partial
 from typing import Protocol
 
 from tuimon.analysis.progress_inputs import not_understood
-from tuimon.config import Settings
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Notice
-from tuimon.panels import OwnDashboard
-from tuimon.store import Run, Snapshot
+from tuimon.store import Snapshot
 from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard, key_names
 from tuimon.tui.actions import explore
@@ -21,7 +19,7 @@ from tuimon.tui.run_choice import has_several_runs
 from tuimon.tui.run_contents import RunContents
 from tuimon.tui.screens.run_list import RunListScreen
 from tuimon.tui.screens.work_screen import WorkScreen, place_of
-from tuimon.tui.settings_check import warnings_of
+from tuimon.tui.settings_check import notices_of
 
 LINK_EXPECTED_FOR = 30.0
 """Seconds from the start within which the run list opens when the second run arrives from another machine."""
@@ -102,24 +100,9 @@ def use_dashboard(app: Dashboard) -> None:
 
 async def check_settings(app: Dashboard) -> None:
     """List unknown names in the settings as notices. A thread searches for them among the metrics of all runs."""
-    for notice in await asyncio.to_thread(_settings_notices, app.settings, app.state.own, app.snapshot.runs):
+    check = partial(notices_of, app.settings, app.state.own, app.snapshot.runs)
+    for notice in await asyncio.to_thread(lambda: list(check())):
         app.monitor.post_notice(notice)
-
-
-def _settings_notices(settings: Settings, own: OwnDashboard, runs: Sequence[Run]) -> list[Notice]:
-    """Return the notices about unknown names.
-
-    A rule that matches no metric is a warning only if it is probably misspelled: the rules apply to all runs, also to
-    those of other kinds, and a run may log a metric later.
-    """
-    notices = [Notice("warning", message) for message in warnings_of(settings, own, runs)]
-    if settings.rules and any(run.point_count for run in runs):
-        from tuimon.detectors._user_rules import unmatched_rules
-
-        for rule in unmatched_rules(settings.rules, runs):
-            level = "warning" if rule.is_like_another and not rule.is_concept else "info"
-            notices.append(Notice(level, f"[[rules]] {rule.message}"))
-    return notices
 
 
 def perform(app: Dashboard, action: Action) -> None:

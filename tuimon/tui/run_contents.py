@@ -86,12 +86,12 @@ def contents_of(snapshot: Snapshot, choice: RunChoice, symbols: Symbols, now: fl
 
 def _counts(snapshot: Snapshot, choice: RunChoice, listed: int) -> Row:
     total = len(snapshot.runs)
-    spans: list[Span] = [(f" {plural(total, 'run')}", Role.TITLE)]
-    if listed != total:
-        spans.append((f", {listed} listed", Role.TEXT))
-    if choice.query:
-        spans.append((f"  /{clean(choice.query)}", Role.ACCENT))
-    return tuple(spans)
+    spans: tuple[Span, ...] = (
+        (f" {plural(total, 'run')}", Role.TITLE),
+        (f", {listed} listed" if listed != total else "", Role.TEXT),
+        (f"  /{clean(choice.query)}" if choice.query else "", Role.ACCENT),
+    )
+    return tuple(span for span in spans if span[0])
 
 
 def _choices(snapshot: Snapshot, choice: RunChoice, listed: Sequence[Run]) -> list[Span]:

@@ -6,18 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tuimon.analysis.metric_filter import chosen, nearest, no_match
 from tuimon.config import Settings
+from tuimon.model.events import Notice
 from tuimon.panels import OwnDashboard, all_panels
 from tuimon.store import Run
 from tuimon.text import clean
 
 
-def warnings_of(settings: Settings, own: OwnDashboard, runs: Sequence[Run], rules: bool = False) -> Iterator[str]:
-    """Yield a sentence for each name in the settings that is probably misspelled. own: the dashboard that applies.
+def notices_of(settings: Settings, own: OwnDashboard, runs: Sequence[Run], rules: bool = True) -> Iterator[Notice]:
+    """Yield a notice for each name in the settings that means nothing. own: the dashboard that applies.
 
-    Names of metrics are judged by the metrics of the runs, and only if these have points. rules: also name rules
-    that check no metric.
+    Names of metrics are judged by the metrics of the runs, and only if these have points. rules: also rules that check
+    no metric; one is a warning only if it is probably misspelled, since the rules apply to all runs, also to those of
+    other kinds, and a run may log a metric later.
     """
-    yield from duplicate_keys(settings.keys)
+    yield from (Notice("warning", sentence) for sentence in duplicate_keys(settings.keys))
     if not any(run.point_count for run in runs):
         return
     names = tuple(dict.fromkeys(name for run in runs for name in run.metrics))
@@ -30,11 +32,14 @@ def warnings_of(settings: Settings, own: OwnDashboard, runs: Sequence[Run], rule
             continue
         # A name that resembles no other may belong to another kind of run that shares the settings.
         if nearest(pattern, (*ids, *names)):
-            yield f"[dashboard] {where}: {no_match(pattern, (*ids, *names), 'panel or metric')}"
-    if rules:
+            sentence = no_match(pattern, (*ids, *names), "panel or metric")
+            yield Notice("warning", f"[dashboard] {where}: {sentence}")
+    if rules and settings.rules:
         from tuimon.detectors._user_rules import unmatched_rules
 
-        yield from (f"[[rules]] {unmatched.message}" for unmatched in unmatched_rules(settings.rules, runs))
+        for rule in unmatched_rules(settings.rules, runs):
+            level = "warning" if rule.is_like_another and not rule.is_concept else "info"
+            yield Notice(level, f"[[rules]] {rule.message}")
 
 
 def duplicate_keys(keys: Mapping[str, str]) -> Iterator[str]:

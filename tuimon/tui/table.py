@@ -82,6 +82,8 @@ class Table(Generic[Item]):
         """Number of rows above the first item."""
         self._seen: dict[str, int] = {}
         self._cache: dict[tuple[Hashable, bool], Row] = {}
+        self._fitted_from: tuple[object, ...] = ()
+        """Visible items, width and order that `fitted` was made from, which is made again when rows are forgotten."""
         self._is_shown = False
         self._kept: Hashable = None
         """Key of the selected item, which stays selected when the order changes."""
@@ -192,14 +194,19 @@ class Table(Generic[Item]):
         shown = self.scroll_to_cursor()
         visible = self.items[shown.start : shown.stop]
         with_cells = [item for item in visible if self.heading(item, False) is None]
-        columns = self.columns_for(with_cells)
-        fitted = fit_columns(columns, with_cells, width - self.SIGNS, self.GAP, self.order.by, self._seen)
-        if fitted != self.fitted:
-            self.fitted = fitted
-            self._cache.clear()
+        made_from = shown, width, self.order.by
+        if made_from != self._fitted_from or not self._cache:
+            self._fitted_from = made_from
+            columns = self.columns_for(with_cells)
+            fitted = fit_columns(columns, with_cells, width - self.SIGNS, self.GAP, self.order.by, self._seen)
+            if fitted != self.fitted:
+                self.fitted = fitted
+                self._cache.clear()
         self.prepare(with_cells)
-        head = [head_row(fitted, self.order, self.symbols, self.SIGNS, self.GAP)] if self.heads > len(above) else []
-        rows = [*above, *head, *(self._row(self.items[index], index == self.cursor) for index in shown)]
+        rows = [*above]
+        if self.heads > len(above):
+            rows.append(head_row(self.fitted, self.order, self.symbols, self.SIGNS, self.GAP))
+        rows += (self._row(self.items[index], index == self.cursor) for index in shown)
         if not self.items and self.empty:
             rows += wrap_row(self.empty, width, max(height - len(rows), 1))
         rows += self.below(visible, len(rows))

@@ -12,6 +12,7 @@ from tuimon.model.views import Role, Row
 from tuimon.text import clean
 from tuimon.tui.action import Action
 from tuimon.tui.screens.table import TableScreen
+from tuimon.tui.screens.work_screen import head_of
 from tuimon.tui.table import Table
 
 Target = TypeVar("Target")
@@ -79,12 +80,8 @@ class LinesScreen(TableScreen[LinesTable[Target]], Generic[Target]):
         if not self.table.size.width:  # before the first layout
             return
         self.table.show(entries, theme)
-        head: list[tuple[str, Role]] = [(f" {title}", Role.TITLE)]
-        if self.query_text:
-            head.append((f"  /{clean(self.query_text)}", Role.ACCENT))
-        if position := self.table.position:
-            head.append((f"  {position}", Role.MUTED))
-        self.draw_lines(tuple(head), theme)
+        query = f"/{clean(self.query_text)}" if self.query_text else ""
+        self.draw_lines(head_of(title, (query, Role.ACCENT), (self.table.position, Role.MUTED)), theme)
 
 
 def wrapped(row: Row, width: int) -> list[Row]:

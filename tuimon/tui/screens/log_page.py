@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -101,20 +102,14 @@ class Pager:
         following = by > 0 and selected == len(lines) - 1 and lines[-1].end >= self.log.size
         return self._show(lines, selected, following)
 
-    def find(self, text: str, backwards: bool, rows: int) -> str:
-        """Go to the next line that contains `text`. Return its number among all matches, or that there is none."""
-        return self._find(lambda offset, back: self.log.search(text, offset, back), "Match", backwards, rows)
+    def find(self, what: str, text: str, backwards: bool, rows: int) -> str:
+        """Go to the next line of a kind; after the last one to the first. Return its number among all of them, or that
+        there is none.
 
-    def find_error(self, backwards: bool, rows: int) -> str:
-        """Go to the next line that reports an error. Return its number among all errors, or that there is none."""
-        return self._find(self.log.next_error, "Error", backwards, rows)
-
-    def find_warning(self, backwards: bool, rows: int) -> str:
-        """Go to the next warning. Return its number among all warnings, or that there is none."""
-        return self._find(self.log.next_warning, "Warning", backwards, rows)
-
-    def _find(self, search: Search, what: str, backwards: bool, rows: int) -> str:
-        """Go to the next line that `search` finds; after the last one to the first."""
+        what: "match", a line that contains `text`; "error"; "warning".
+        """
+        searches: dict[str, Search] = {"error": self.log.next_error, "warning": self.log.next_warning}
+        search = searches.get(what) or partial(self.log.search, text)
         self._cancelled.clear()
         line, end = self.page.line, self.log.size if backwards else 0
         here = end if line is None else line.offset if backwards else line.end
@@ -124,11 +119,11 @@ class Pager:
                 if result.line is not None:
                     self._show_around(result.line.offset, rows)
                     position = self._position(search)
-                    return f"{what} {position}" if position else ""
+                    return f"{what.capitalize()} {position}" if position else ""
                 if result.done:
                     break
                 offset = result.reached
-        return "" if self._cancelled.is_set() else f"No {what.lower()} in this text"
+        return "" if self._cancelled.is_set() else f"No {what} in this text"
 
     def _position(self, search: Search) -> str:
         """Return the number of the selected line among the lines that match, such as "2 of 5"; "" if there are many."""

@@ -19,7 +19,7 @@ from tuimon.tui.action import Action
 from tuimon.tui.screens.document import Document
 from tuimon.tui.screens.log_page import Page, Pager
 from tuimon.tui.screens.wheel import Wheel
-from tuimon.tui.screens.work_screen import WorkScreen
+from tuimon.tui.screens.work_screen import WorkScreen, head_of
 from tuimon.tui.state import ViewState
 
 if TYPE_CHECKING:
@@ -132,19 +132,15 @@ class LogScreen(Wheel, WorkScreen):
 
     def next(self, by: int) -> None:
         """Select the next line (by = 1) that contains the text that was searched for, or the one before."""
-        text = self.query_text
-        if not text:
+        if self.query_text:
+            self.search("match", by)
+        else:
             self.say("Nothing to search for: press / first")
-            return
-        self._with_pager(lambda pager, room: pager.find(text, by < 0, room))
 
-    def next_problem(self, by: int) -> None:
-        """Select the next line (by = 1) that reports an error, or the one before."""
-        self._with_pager(lambda pager, room: pager.find_error(by < 0, room))
-
-    def find_warning(self, by: int) -> None:
-        """Select the first line of the next kind of warning (by = 1), or of the one before."""
-        self._with_pager(lambda pager, room: pager.find_warning(by < 0, room))
+    def search(self, what: str, by: int) -> None:
+        """Select the next line (by = 1) of a kind, see Pager.find, or the one before."""
+        text = self.query_text
+        self._with_pager(lambda pager, room: pager.find(what, text, by < 0, room))
 
     def next_part(self, by: int) -> None:
         """Show the next text file of the run (by = 1), or the one before."""
@@ -183,24 +179,21 @@ class LogScreen(Wheel, WorkScreen):
 
     def tick(self) -> None:
         """Read what has been appended to the file."""
-        if self.pager is not None and not self.reading.locked() and not self.dashboard.state.paused:
+        if self.may_look:
             self._with_pager(Pager.refresh)
 
     def _head(self, page: Page) -> Row:
-        spans: list[Span] = [(f" {clean(self._source())}", Role.TITLE)]
         if self.pager is None:
-            return (*spans, ("  reading", Role.MUTED))
-        spans.append((f"  {format_bytes(page.size)}", Role.MUTED))
-        if len(self._files) > 1:
-            spans.append((f"  text {self._file + 1} of {len(self._files)}", Role.MUTED))
-        spans.append(("  following", Role.GOOD) if page.following else (f"  {page.share:.0%}", Role.TEXT))
-        if page.step is not None:
-            spans.append((f"  step {page.step}", Role.VALUE))
-        if self.query_text:
-            spans.append((f"  /{clean(self.query_text, 40)}", Role.ACCENT))
-        if self.shift_by:
-            spans.append((f"  from column {self.shift_by + 1}", Role.MUTED))
-        return tuple(spans)
+            return head_of(clean(self._source()), ("reading", Role.MUTED))
+        return head_of(
+            clean(self._source()),
+            (format_bytes(page.size), Role.MUTED),
+            (f"text {self._file + 1} of {len(self._files)}" if len(self._files) > 1 else "", Role.MUTED),
+            ("following", Role.GOOD) if page.following else (f"{page.share:.0%}", Role.TEXT),
+            (f"step {page.step}" if page.step is not None else "", Role.VALUE),
+            (f"/{clean(self.query_text, 40)}" if self.query_text else "", Role.ACCENT),
+            (f"from column {self.shift_by + 1}" if self.shift_by else "", Role.MUTED),
+        )
 
     def _source(self) -> str:
         """Return the name of the source that the file belongs to, or its path below the directory of the run."""

@@ -6,7 +6,6 @@ Nothing is read before the view is opened. A thread reads the files, so that a l
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from tuimon.tui.box import CellGrid
 from tuimon.tui.copying import new_file
 from tuimon.tui.picture import Picture, obstacle
 from tuimon.tui.screens.table import TableScreen
+from tuimon.tui.screens.work_screen import head_of
 from tuimon.tui.state import ViewState
 from tuimon.tui.table import Table
 
@@ -58,8 +58,6 @@ def _steps(tag: Tag) -> str:
     return f"step {steps}" + (f", {tag.again} again" if tag.again else "")
 
 
-_EVERY, _SHARE = 2.0, 0.05
-"""Seconds between two checks of the files, and maximum share of the time that reading them takes."""
 _ITEM_ROWS = 3
 """Rows between the list and a picture: a rule, and the steps and sizes of two items."""
 
@@ -81,7 +79,6 @@ class MediaScreen(TableScreen[MediaTable]):
         self._media: Found | None = None
         self._known: object = None
         """Signature of the files that `_media` was read from."""
-        self._next_look = 0.0
         self._reading = True
         """Whether `_media` is what has been found so far in the first reading."""
         self._left = False
@@ -99,25 +96,22 @@ class MediaScreen(TableScreen[MediaTable]):
         self._left = True
 
     def tick(self) -> None:
-        """Read the files, and again when they have changed, for at most a twentieth of the time."""
-        if self.reading.locked() or time.monotonic() < self._next_look:
+        """Read the files if they have changed."""
+        if not self.may_look:
             return
 
         def read() -> Found | None:
             from tuimon.media.library import read_media, signature
 
-            began = time.monotonic()
             files = signature(self._directory)
             is_new, self._known = files != self._known, files
-            found = read_media(self._directory, (), lambda: self._left, self._note) if is_new else None
-            self._next_look = time.monotonic() + max(_EVERY, (time.monotonic() - began) / _SHARE)
-            return found
+            return read_media(self._directory, (), lambda: self._left, self._note) if is_new else None
 
         def show(found: Found | None) -> None:
             if found is not None:
                 self._media, self._reading = found, False
 
-        self.in_thread(read, show)
+        self.in_thread(lambda: self.look(read), show)
 
     def _note(self, found: Found) -> None:
         """Note what the thread that reads the files has found so far, unless a former reading is shown."""
@@ -176,18 +170,16 @@ class MediaScreen(TableScreen[MediaTable]):
 
     def _head(self) -> Row:
         media, tag, item = self._media, self.table.selected, self._item
-        head: Row = ((f" {clean(self._run_name)} ", Role.TITLE),)
-        if self._reading:
-            read = f" {math.floor(100 * media.read / media.size)} %" if media is not None and media.size else ""
-            head += ((f" reading{read} ", Role.WARNING),)
-        if self.table.items or not self._reading:
-            head += ((f" {plural(self.table.count, 'tag')}", Role.MUTED),)
-        if media is not None and media.problems:
-            head += ((f"  {len(media.problems)} not readable", Role.WARNING),)
-        if tag is not None and item is not None:
-            head += ((f"  step {item.step}", Role.VALUE),)
-            head += ((f"  {self.shape}", Role.ACCENT),) if tag.kind == "histogram" else ()
-        return head
+        read = f" {math.floor(100 * media.read / media.size)} %" if media is not None and media.size else ""
+        problems = media.problems if media is not None else ()
+        return head_of(
+            clean(self._run_name),
+            (f"reading{read}" if self._reading else "", Role.WARNING),
+            (plural(self.table.count, "tag") if self.table.items or not self._reading else "", Role.MUTED),
+            (f"{len(problems)} not readable" if problems else "", Role.WARNING),
+            (f"step {item.step}" if item is not None else "", Role.VALUE),
+            (self.shape if tag is not None and tag.kind == "histogram" else "", Role.ACCENT),
+        )
 
     # ------------------------------------------------------------------ keys
 

@@ -16,6 +16,7 @@ from tuimon.tui.action import Action
 from tuimon.tui.arrangement import ordered
 from tuimon.tui.screens.scatter import scatter_plot
 from tuimon.tui.screens.table import TableScreen
+from tuimon.tui.screens.work_screen import head_of
 from tuimon.tui.state import ViewState
 from tuimon.tui.table import Table
 
@@ -167,22 +168,19 @@ class MetricBrowser(TableScreen[MetricTable]):
 
     def _head(self, run: Run) -> Row:
         total, count = len(run.metrics), self.table.count
-        spans = [(f" {clean(run.name)}", Role.TITLE), (f"  {total} metric{'s' if total != 1 else ''}", Role.TEXT)]
-        if count != total:
-            spans.append((f", {count} listed", Role.TEXT))
-        if self.table.marked:
-            spans.append((f", {len(self.table.marked)} marked", Role.TEXT))
-        if self._is_unusual:
-            spans.append((f", unusual at step {self.dashboard.state.options.cursor}", Role.WARNING))
-        if self.table.fixed:
-            spans.append((f"  {'y' if self.table.is_y else 'x'}: {clean(self.table.fixed)}", Role.ACCENT))
-        if self.query_text:
-            spans.append((f"  /{clean(self.query_text)}", Role.ACCENT))
+        listed = f", {count} listed" if count != total else ""
+        marked = f", {len(self.table.marked)} marked" if self.table.marked else ""
         order = self.order.by or ("distance" if self._is_unusual else "relevance")
-        spans.append((f"  by {order}{', reversed' if self.order.reverse else ''}", Role.MUTED))
-        if self._is_unusual:
-            spans.append(("  before: median", Role.MUTED))
-        return tuple(spans)
+        cursor, fixed = self.dashboard.state.options.cursor, self.table.fixed
+        return head_of(
+            clean(run.name),
+            (f"{plural(total, 'metric')}{listed}{marked}", Role.TEXT),
+            (f"unusual at step {cursor}" if self._is_unusual else "", Role.WARNING),
+            (f"{'y' if self.table.is_y else 'x'}: {clean(fixed)}" if fixed else "", Role.ACCENT),
+            (f"/{clean(self.query_text)}" if self.query_text else "", Role.ACCENT),
+            (f"by {order}{', reversed' if self.order.reverse else ''}", Role.MUTED),
+            ("before: median" if self._is_unusual else "", Role.MUTED),
+        )
 
     def toggle_unusual(self) -> None:
         """List only the metrics that are unusual at the cursor, those that differ most first; again: all."""

@@ -19,6 +19,7 @@ from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action
 from tuimon.tui.screens.table import TableScreen
+from tuimon.tui.screens.work_screen import head_of
 from tuimon.tui.state import ViewState
 from tuimon.tui.table import Click, Table
 
@@ -197,21 +198,8 @@ class RanksScreen(TableScreen[RanksTable]):
         job = self._job(run, now) if run is not None else None
         lost = _lost(run, now) if run is not None and job is not None else ""
         self.table.show(job, state.theme, run is None or snapshot.progress.caught_up, lost)
-        head: list[Span] = [(f" {clean(run.name) if run else ''}", Role.TITLE)]
-        if job is not None:
-            head.append((f"  {plural(len(job.rows), 'rank')}", Role.TEXT))
-            if nodes := len({row.node for row in job.rows if row.node and row.state != "lost"}):
-                head.append((f"  {nodes} node{'s' if nodes > 1 else ''}", Role.TEXT))
-            if job.unreachable:
-                head.append((f"  {len(job.unreachable)} unreachable", Role.WARNING))
-            steps = [row.step for row in job.rows if row.step is not None and row.state != "lost"]
-            if steps:
-                span = f"{min(steps)} to {max(steps)}" if min(steps) < max(steps) else f"{max(steps)}"
-                head.append((f"  step {span}", Role.VALUE))
-            head += [(f"  {_counted(job)}", Role.TEXT)]
-            if job.unread:
-                head.append((f"  {format_bytes(job.unread)} of history not read", Role.MUTED))
-        self.draw_lines(tuple(head), state.theme)
+        parts = _parts(job) if job is not None else ()
+        self.draw_lines(head_of(clean(run.name) if run else "", *parts), state.theme)
 
     def _job(self, run: Run, now: float) -> JobRanks | None:
         """Return the ranks of a run; the same object as long as nothing changes."""
@@ -263,6 +251,21 @@ class RanksScreen(TableScreen[RanksTable]):
 
     def filter_submitted(self, text: str) -> None:
         self.filter_edited(text)
+
+
+def _parts(job: JobRanks) -> Row:
+    """Return the parts of the head: how many ranks and nodes there are, and how far they are."""
+    nodes = len({row.node for row in job.rows if row.node and row.state != "lost"})
+    steps = sorted({row.step for row in job.rows if row.step is not None and row.state != "lost"})
+    span = f"{steps[0]} to {steps[-1]}" if len(steps) > 1 else "".join(map(str, steps))
+    return (
+        (plural(len(job.rows), "rank"), Role.TEXT),
+        (plural(nodes, "node") if nodes else "", Role.TEXT),
+        (f"{len(job.unreachable)} unreachable" if job.unreachable else "", Role.WARNING),
+        (f"step {span}" if span else "", Role.VALUE),
+        (_counted(job), Role.TEXT),
+        (f"{format_bytes(job.unread)} of history not read" if job.unread else "", Role.MUTED),
+    )
 
 
 def _lost(run: Run, now: float) -> str:

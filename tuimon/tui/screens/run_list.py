@@ -13,7 +13,7 @@ from textual.events import Key
 from tuimon.analysis.metric_filter import matching, no_match
 from tuimon.draw.rows import row_width
 from tuimon.draw.table import Order
-from tuimon.model.views import Role, Row, Size, Span, Symbols
+from tuimon.model.views import Role, Row, Size, Symbols
 from tuimon.panels import plural
 from tuimon.panels.lists import multiples
 from tuimon.panels.lists.comparison import MOST, Comparison, compare
@@ -38,6 +38,7 @@ from tuimon.tui.run_table import RunTable
 from tuimon.tui.screens.document import Document
 from tuimon.tui.screens.run_grid import RunGrid
 from tuimon.tui.screens.table import TableGrid, TableScreen
+from tuimon.tui.screens.work_screen import head_of
 from tuimon.tui.state import ViewState
 from tuimon.tui.table import Movable
 
@@ -169,16 +170,14 @@ class RunListScreen(TableScreen[RunTable]):
         lines = multiples.merged(shown, listing.failed) if state.runs.grouped else {}
         grid.show(shown, listing, state.theme, lines)
         page, pages = grid.page
-        head: list[Span] = [
-            (f" {clean(grid.metric) or 'no metric'}", Role.TITLE),
-            (f"  {plural(len(shown), 'run')}", Role.TEXT),
-            (f", not in {len(runs) - len(shown)}" if len(shown) < len(runs) else "", Role.MUTED),
-            ("  same limits" if grid.shares_limits else "  own limits", Role.MUTED),
-        ]
-        if lines:
-            head.append(("  seeds merged", Role.MUTED))
-        if pages > 1:
-            head.append((f"  page {page}/{pages}", Role.MUTED))
+        head = head_of(
+            clean(grid.metric) or "no metric",
+            (plural(len(shown), "run"), Role.TEXT),
+            (f"not in {len(runs) - len(shown)}" if len(shown) < len(runs) else "", Role.MUTED),
+            ("same limits" if grid.shares_limits else "own limits", Role.MUTED),
+            ("seeds merged" if lines else "", Role.MUTED),
+            (f"page {page}/{pages}" if pages > 1 else "", Role.MUTED),
+        )
         return (*head, level_note(self.size.width - row_width(head)))
 
     def _draw_comparison(self, comparison: Comparison, more: int, state: ViewState, now: float) -> Row:
@@ -186,10 +185,7 @@ class RunListScreen(TableScreen[RunTable]):
         if more > 0:
             rows += [(), ((f"{more} more runs; at most {MOST} are compared", Role.WARNING),)]
         self.document.show(rows, state.theme)
-        return (
-            (f" {plural(len(comparison.runs), 'run')} compared", Role.TITLE),
-            (f"  {self.document.position}", Role.MUTED),
-        )
+        return head_of(f"{plural(len(comparison.runs), 'run')} compared", (self.document.position, Role.MUTED))
 
     # ------------------------------------------------------------------ views
 

@@ -1,4 +1,4 @@
-"""Columns of the list of generated texts: samples, or groups of a prompt."""
+"""List of generated texts: samples, or groups of a prompt."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from tuimon import lazy_re as re
 from tuimon.draw.numbers import format_value
-from tuimon.draw.table import KEPT, Column
+from tuimon.draw.table import KEPT, Column, Order
 from tuimon.model.views import Role
 from tuimon.redact import redacted_text
 from tuimon.samples.flags import NAMES
@@ -16,6 +16,8 @@ from tuimon.samples.library import Entry
 from tuimon.samples.selection import Group, finite, rewards_of
 from tuimon.text import clean
 from tuimon.tui.screens.text_choice import GROUPS, Choice
+from tuimon.tui.state import ViewState
+from tuimon.tui.table import Table
 
 _REWARD_WORD = re.compile(r"^(?:rewards?|scores?)[_ ]|[_ ](?:rewards?|scores?)(?:_func)?$")
 _WORDS = 24
@@ -26,6 +28,32 @@ _SAMPLE = 256
 _BARS = "▁▂▃▄▅▆▇█"
 _MOST_BARS = 16
 _LETTERS = "".join(name[0].upper() if name != "empty" else "∅" for name in NAMES.values())
+
+
+class SampleTable(Table[Any]):
+    """The list of samples or groups."""
+
+    GAP = 1
+
+    def __init__(self, chosen: Callable[[], object]) -> None:
+        """chosen: called when another row has been selected."""
+        super().__init__()
+        self._chosen = chosen
+
+    def go_to(self, index: int) -> None:
+        super().go_to(index)
+        self._chosen()
+
+    def key(self, item: Any) -> int:
+        return id(item)
+
+    def show(self, choice: Choice, state: ViewState) -> None:
+        """Display a choice; the same row stays selected, whatever is in it."""
+        if choice.items is not self.items or not self.columns:
+            self.forget_widths()
+            self.columns = list_columns(choice)
+        self._kept = None
+        self.show_items(choice.items, self.columns, Order(), state.symbols, state.theme)
 
 
 def list_columns(choice: Choice) -> tuple[Column[Any], ...]:

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
 
-from tuimon.draw.table import Order
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels import plural
 from tuimon.samples.export import group_of, shown_lines
@@ -29,49 +27,19 @@ from tuimon.tui.picture import Picture, obstacle
 from tuimon.tui.screens.document import Document
 from tuimon.tui.screens.table import TableScreen
 from tuimon.tui.screens.text_choice import GROUPS, Choice, Place
-from tuimon.tui.screens.text_list import list_columns
+from tuimon.tui.screens.text_list import SampleTable
 from tuimon.tui.screens.text_pane import difference_rows, sample_rows, wrap_text
 from tuimon.tui.state import ViewState
-from tuimon.tui.table import Table
 
 if TYPE_CHECKING:
     from tuimon.samples import Sample
     from tuimon.samples.library import Entry, Library
 
-Result = TypeVar("Result")
 _WIDE = 110
 """Width (cells) from which the text is displayed beside the list instead of below it."""
 _SOURCES = 3
 """Maximum number of sources that are named."""
-_REST = 10.0
-"""The next look for new files is after this many times the duration of the last one."""
 _SPLITS = {"train": "training", "validation": "validation"}
-
-
-class SampleTable(Table[Any]):
-    """The list of samples or groups."""
-
-    GAP = 1
-
-    def __init__(self, chosen: Callable[[], object]) -> None:
-        """chosen: called when another row has been selected."""
-        super().__init__()
-        self._chosen = chosen
-
-    def go_to(self, index: int) -> None:
-        super().go_to(index)
-        self._chosen()
-
-    def key(self, item: Any) -> int:
-        return id(item)
-
-    def show(self, choice: Choice, state: ViewState) -> None:
-        """Display a choice; the same row stays selected, whatever is in it."""
-        if choice.items is not self.items or not self.columns:
-            self.forget_widths()
-            self.columns = list_columns(choice)
-        self._kept = None
-        self.show_items(choice.items, self.columns, Order(), state.symbols, state.theme)
 
 
 class TextsScreen(TableScreen[SampleTable]):
@@ -115,7 +83,6 @@ class TextsScreen(TableScreen[SampleTable]):
         """What is being read, and what is being saved."""
         self.search_problem = ""
         """Why the search of the step was ended early."""
-        self._next_look = 0.0
         self._laid_out: tuple[object, ...] = ()
         """What the rows of the text were made from."""
         self._check: tuple[object, ...] = ()
@@ -138,7 +105,7 @@ class TextsScreen(TableScreen[SampleTable]):
             from tuimon.samples.library import Library
 
             library = Library(self.paths)
-            self._look(library.refresh)
+            self.look(library.refresh)
             self.library = library
             return [] if library.steps else [file for path in self.paths for file in unreadable_files(path)]
 
@@ -152,13 +119,6 @@ class TextsScreen(TableScreen[SampleTable]):
                 self._advise(self.library, pickles)
 
         self.in_thread(read, show)
-
-    def _look(self, work: Callable[[], Result]) -> Result:
-        """Call what reads files, and put the next look for new ones off by a multiple of the time that it takes."""
-        began = time.monotonic()
-        result = work()
-        self._next_look = time.monotonic() + _REST * (time.monotonic() - began)
-        return result
 
     def _advise(self, library: Library, pickles: list[str]) -> None:
         """Display how to make the trainer write texts."""
@@ -210,7 +170,7 @@ class TextsScreen(TableScreen[SampleTable]):
                 self.say("This step does not have the prompt")
             self._find()
 
-        self.in_thread(lambda: self._look(lambda: library.entries(step, progress)), show, lambda: step == self.step)
+        self.in_thread(lambda: self.look(lambda: library.entries(step, progress)), show, lambda: step == self.step)
 
     def _indexed(self, step: int | None, entries: list[Entry]) -> None:
         if step == self.step and self.is_attached:
@@ -274,9 +234,7 @@ class TextsScreen(TableScreen[SampleTable]):
     def tick(self) -> None:
         """Look for new steps and for growth of the step that is shown."""
         library = self.library
-        if library is None or self.reading.locked() or self.dashboard.state.paused:
-            return
-        if time.monotonic() < self._next_look:
+        if library is None or not self.may_look:
             return
 
         def show(changed: Container[int | None]) -> None:
@@ -290,7 +248,7 @@ class TextsScreen(TableScreen[SampleTable]):
             elif self.step in changed:
                 self._load()
 
-        self.in_thread(lambda: self._look(library.refresh), show)
+        self.in_thread(lambda: self.look(library.refresh), show)
 
     # ------------------------------------------------------------------ keys: steps and rows
 

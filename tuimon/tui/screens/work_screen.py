@@ -16,7 +16,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from tuimon.model.views import Role, Row
+from tuimon.model.views import Role, Row, Span
 from tuimon.panels import with_lost_links
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
@@ -26,6 +26,8 @@ from tuimon.tui.state import ViewState
 from tuimon.tui.terminal.textual_patches import PresentSize
 
 Result = TypeVar("Result")
+_REST = 10.0
+"""The next look for changes of files is after this many times the duration of the last one."""
 _FAR = 1 << 30
 """Number of rows to move to reach the first or the last row."""
 _KEYS_WHILE_TYPING = frozenset({"escape", "up", "down", "pageup", "pagedown"})
@@ -41,6 +43,11 @@ def labelled_actions(actions: Sequence[Action], screen: Screen[Any]) -> tuple[Ac
     """Return the actions, those in the footer of a screen with their labels there."""
     own = {action.id: action for action in footer(actions, screen.WHERE)} if isinstance(screen, WorkScreen) else {}
     return tuple(own.get(action.id, action) for action in actions)
+
+
+def head_of(title: str, *parts: Span) -> Row:
+    """Return a head line: the title and those of the parts that are not empty."""
+    return ((f" {title}", Role.TITLE), *((f"  {text}", role) for text, role in parts if text))
 
 
 class WorkScreen(PresentSize, ModalScreen[None]):
@@ -70,6 +77,7 @@ class WorkScreen(PresentSize, ModalScreen[None]):
         self.input_line = InputLine()
         self.reading = asyncio.Lock()
         """Held while a thread reads what the screen shows."""
+        self._next_look = 0.0
 
     def compose(self) -> ComposeResult:
         yield from (self._head_line, self._body, self.input_line, self._message_line, self._key_line)
@@ -160,6 +168,18 @@ class WorkScreen(PresentSize, ModalScreen[None]):
                 self.dashboard.redraw()
 
         self.run_worker(run())
+
+    @property
+    def may_look(self) -> bool:
+        """Whether to look for changes of files: no thread reads them, and the last look is long enough ago."""
+        return not (self.reading.locked() or self.dashboard.state.paused or time.monotonic() < self._next_look)
+
+    def look(self, work: Callable[[], Result]) -> Result:
+        """Call what reads files, and put the next look for changes off by a multiple of the time that it takes."""
+        began = time.monotonic()
+        result = work()
+        self._next_look = time.monotonic() + _REST * (time.monotonic() - began)
+        return result
 
     def tick(self) -> None:
         """Refresh what is not part of a snapshot. Called once a second."""
