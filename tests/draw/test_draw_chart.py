@@ -109,7 +109,7 @@ def test_a_gap_marks_and_sparse_points() -> None:
     assert (
         picture(view, 24, 8, Symbols.ASCII)
         == """
-loss  o t…  o e…  0.4523
+loss  o t~  o e~  0.4523
     1.0+.        :
        |o||      :
     0.5+  '||--.o:

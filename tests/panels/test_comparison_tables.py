@@ -109,7 +109,7 @@ def test_every_form_shows_the_same_numbers(tmp_path: Path) -> None:
     reward = next(metric for metric in document["metrics"] if metric["name"] == "reward")
     assert [f"{row['level']:.4f}" for row in reward["rows"]] == levels
     text_lines, page = "\n".join(as_text(comparison, 1.8e9)), as_html(comparison, 1.8e9)
-    lines = overlay_lines(runs, runs, False, Symbols.BRAILLE)
+    lines = overlay_lines(runs, runs, False)
     chart = metric_panel("reward").view(runs[0], Size(100, 20), 0.0, Symbols.BRAILLE, ChartOptions(overlay=lines))
     legend = " ".join(line.entry for line in chart.lines)
     for level in levels:

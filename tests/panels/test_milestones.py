@@ -159,7 +159,7 @@ def test_an_overlay_has_the_marks_of_the_displayed_run_and_the_restarts_of_the_b
         with (tmp_path / name / "metrics.jsonl").open("a") as file:
             file.writelines(json.dumps({"step": step, "reward": step / 120}) + "\n" for step in steps)
     a, b, c = sorted(open_run(tmp_path).runs, key=lambda run: run.name)
-    over = overlay_lines((b, a, c), (), False, Symbols.BRAILLE)
+    over = overlay_lines((b, a, c), (), False)
     view = chart(b, ChartOptions(fullscreen=True, overlay=over, base=c), "reward")
     width = (view.x.high - view.x.low) / view.columns
     result = {kind: [m.x for m in view.marks if m.kind == kind] for kind in ("checkpoint", "evaluation")}

@@ -41,7 +41,7 @@ def runs_below(root: Path) -> dict[str, Run]:
 
 
 def overlay_options(*runs: Run, among: tuple[Run, ...] = (), grouped: bool = False, **more: object) -> ChartOptions:
-    return replace(DEFAULTS, overlay=overlay_lines(runs, among, grouped, Symbols.BRAILLE), **more)  # type: ignore[arg-type]
+    return replace(DEFAULTS, overlay=overlay_lines(runs, among, grouped), **more)  # type: ignore[arg-type]
 
 
 def chart(shown: Run, options: ChartOptions, size: Size = WIDE, panel: CurvePanel = PANEL) -> ChartView:
@@ -86,22 +86,22 @@ def test_a_run_has_the_same_colour_and_marker_in_every_overlay(tmp_path: Path) -
     a, b, c = runs["run1"], runs["run8"], runs["run9"]
     signs = {}
     for over in (
-        *overlay_lines((a, b), (), False, Symbols.BRAILLE),
-        *overlay_lines((c, b, a), (), False, Symbols.BRAILLE),
+        *overlay_lines((a, b), (), False),
+        *overlay_lines((c, b, a), (), False),
     ):
         signs.setdefault(over.runs, set()).add((over.marker, over.role))
     assert all(len(result) == 1 for result in signs.values())
     markers, roles = zip(*(next(iter(result)) for result in signs.values()), strict=True)
     assert len(set(markers)) == len(set(roles)) == 3, "runs 1 and 9 have the same colour when they are drawn alone"
-    assert overlay_lines((a,), (), False, Symbols.BRAILLE) == (), "a run alone needs no legend"
+    assert overlay_lines((a,), (), False) == (), "a run alone needs no legend"
 
 
 def test_no_marker_or_colour_is_repeated_before_all_are_used() -> None:
     for ids in ((0, 8, 16), (3, 10, 17, 64), range(0, 64, 8)):
-        markers, roles = zip(*distinct_markers(ids, Symbols.ASCII).values(), strict=True)
+        markers, roles = zip(*distinct_markers(ids).values(), strict=True)
         assert len(set(markers)) == len(set(roles)) == len(ids)
-    assert distinct_markers((8, 0), Symbols.ASCII)[0] == distinct_markers((0,), Symbols.ASCII)[0]
-    many = distinct_markers([*range(0, 400, 8), *range(50)], Symbols.BRAILLE)
+    assert distinct_markers((8, 0))[0] == distinct_markers((0,))[0]
+    many = distinct_markers([*range(0, 400, 8), *range(50)])
     assert len({*list(many.values())[:50]}) == 50, "no pair of both is repeated, either"
 
 
@@ -158,7 +158,7 @@ def test_merged_seeds_say_which_of_them_are_not_healthy(tmp_path: Path) -> None:
     runs = runs_below(tmp_path)
     every = tuple(runs.values())
     failed = {runs["ppo_seed1"].id}
-    lines = overlay_lines(every, every, True, Symbols.BRAILLE, failed=failed)
+    lines = overlay_lines(every, every, True, failed=failed)
     view = chart(every[0], replace(DEFAULTS, overlay=lines, fullscreen=True))
     areas = {line.role for line in view.lines if line.filled}
     assert areas == {DIM_ROLES[SERIES_ROLES.index(line.role)] for line in lines}, "each in the colour of its line"
@@ -166,7 +166,7 @@ def test_merged_seeds_say_which_of_them_are_not_healthy(tmp_path: Path) -> None:
     assert view.note.startswith("ppo ×2 ✗: 1 of 2 not healthy, seeds: mean")
     names = [row[0][0].strip() for row in view.table[1:]]
     assert names == [f"{lines[0].marker} ppo_seed0", f"{lines[0].marker} ppo_seed1 ✗", *names[2:]]
-    assert not overlay_lines(every, (), False, Symbols.BRAILLE, failed=failed)[1].failed, "its own curve shows it"
+    assert not overlay_lines(every, (), False, failed=failed)[1].failed, "its own curve shows it"
 
 
 def test_a_mean_covers_the_seeds_that_have_reached_the_step(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support.made_run import runs_of
 
+from tuimon.draw.ascii import ascii_text
 from tuimon.model.views import Role, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels.lists.hparam_rows import different_settings
@@ -42,7 +43,7 @@ def test_lines_cross_the_axes_at_their_values(tmp_path: Path, symbols: Symbols) 
     assert texts[1].split() == ["2", "0.1", "ppo"]
     assert texts[-1].split() == ["0", "1e-05", "grpo"]
     assert all(len(text) == 100 for text in texts)
-    assert symbols is not Symbols.ASCII or "".join(texts).isascii()
+    assert symbols is not Symbols.ASCII or ascii_text("".join(texts)).isascii()
     flat = [[(glyph, role) for text, role in row for glyph in text] for row in rows[2:-1]]
     places = [8, 50, 92]
     for place in places:
@@ -120,16 +121,16 @@ def test_the_colour_of_a_line_is_that_of_the_quarter_of_the_result(tmp_path: Pat
     table = result_of(axes)
     flat = [[role for text, role in row for _ in text] for row in parallel_rows(axes, -1, 60, 27, Symbols.BRAILLE)]
     on_first_axis = [row[8] for row in flat[2:-1] if row[8] is not Role.AXIS]
-    quarters = [role for _, role in quarters_row(table, Symbols.BRAILLE, 90) if role is not Role.MUTED]
+    quarters = [role for _, role in quarters_row(table, 90) if role is not Role.MUTED]
     best = quarters.pop()
     assert list(dict.fromkeys(reversed(on_first_axis))) == [best, *quarters]
     assert (best, len(quarters)) == (Role.GOOD, 4)
-    legend = "".join(text for text, _ in quarters_row(table, Symbols.ASCII, 90))
-    assert legend == "  loss: # lowest # 2nd # 3rd # highest quarter # best"
+    legend = "".join(text for text, _ in quarters_row(table, 90))
+    assert legend == "  loss: ■ lowest ■ 2nd ■ 3rd ■ highest quarter ■ best"
     for room in range(90):
-        legend = "".join(text for text, _ in quarters_row(table, Symbols.ASCII, room))
+        legend = "".join(text for text, _ in quarters_row(table, room))
         assert len(legend) <= room
-        assert legend.endswith("# best") or not legend, "it is never cut"
+        assert legend.endswith("■ best") or not legend, "it is never cut"
     for theme in ("dark", "light", "contrast"):
         colours = [style(theme, role).color for role in quarters]
         hues = [rgb_to_hls(*color.triplet.normalized)[0] for color in colours if color and color.triplet]

@@ -262,7 +262,7 @@ def test_a_panel_of_one_run_in_an_overlay_has_the_name_and_colour_of_the_run(id:
     }
     first, second = runs_of(series, series)
     panel = panel_of(id)
-    options = ChartOptions(overlay=overlay_lines((first, second), (), False, Symbols.BRAILLE))
+    options = ChartOptions(overlay=overlay_lines((first, second), (), False))
     line = options.overlay[1]
     for width in (120, 40):
         plain = panel.view(second, Size(width, 14), START, Symbols.BRAILLE, options)
@@ -274,7 +274,7 @@ def test_a_panel_of_one_run_in_an_overlay_has_the_name_and_colour_of_the_run(id:
 
 def test_a_chart_of_all_runs_does_not_name_one() -> None:
     first, second = runs_of({"loss": (range(9), [1.0] * 9)}, {"loss": (range(9), [1.0] * 9)})
-    options = ChartOptions(overlay=overlay_lines((first, second), (), False, Symbols.BRAILLE))
+    options = ChartOptions(overlay=overlay_lines((first, second), (), False))
     panel = metric_panel("loss")
     view = panel.view(first, Size(80, 14), START, Symbols.BRAILLE, options)
     assert with_run_name(view, panel, first, 80, options) is view

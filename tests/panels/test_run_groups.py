@@ -56,7 +56,7 @@ def test_the_values_of_a_heading_may_be_too_large_to_be_squared() -> None:
 def test_headings_have_the_chosen_metric() -> None:
     listing = Listing(0.0, Symbols.ASCII, metric="val_loss")
     assert (
-        headings("lr", listing)[0] == "- lr 0.001  2 runs  val_loss 0.4000 +- 0.100 SE, SD 0.1414  lowest 0.3000 (run1)"
+        headings("lr", listing)[0] == "▾ lr 0.001  2 runs  val_loss 0.4000 +- 0.100 SE, SD 0.1414  lowest 0.3000 (run1)"
     )
 
 
@@ -64,7 +64,7 @@ def test_headings_have_the_chosen_best_value() -> None:
     listing = Listing(0.0, Symbols.ASCII, metric="best(reward)")
     assert (
         headings("lr", listing)[0]
-        == "- lr 0.001  2 runs  best(reward) 0.8000 +- 0.1000 SE, SD 0.1414  best 0.9000 (run0)"
+        == "▾ lr 0.001  2 runs  best(reward) 0.8000 +- 0.1000 SE, SD 0.1414  best 0.9000 (run0)"
     )
 
 

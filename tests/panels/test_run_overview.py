@@ -54,7 +54,7 @@ def test_it_shows_the_reward_of_each_run_in_the_colour_of_the_list(tmp_path: Pat
     assert text(rows).startswith("reward")
     legend = {part.strip(): role for part, role in rows[0]}
     for run, last in zip(runs, ("0.2500", "0.7500"), strict=True):
-        marker, role = marker_of(run.id, Symbols.BRAILLE)
+        marker, role = marker_of(run.id)
         assert legend[f"{marker} {run.name} {last}"] is role
 
 

@@ -127,7 +127,7 @@ def test_narrow_panels_keep_the_devices_that_stand_out(size: tuple[int, int]) ->
     if width >= 38:
         assert " idle" in row_of(rows, "gpu 13")
         assert all(ascii_text(row).isascii() for row in rows)
-        assert row_of(rows, "gpu 0").count("#") >= 12
+        assert row_of(rows, "gpu 0").count("█") >= 12
 
 
 def test_devices_without_room_are_counted_at_every_height() -> None:

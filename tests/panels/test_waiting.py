@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from support.stores import store_of
 
+from tuimon.draw.ascii import ascii_text
 from tuimon.model.views import Size, Symbols
 from tuimon.panels import arrange
 from tuimon.panels.waiting import PANEL
@@ -54,6 +55,6 @@ def test_a_run_that_does_not_say_who_waits_has_no_panel() -> None:
 def test_a_narrow_screen_and_ascii() -> None:
     run = store_of({"fully_async/trainer/idle_ratio": [0.5] * 5}).snapshot().run(0)
     (row,) = PANEL.view(run, Size(20, 5), 0.0, Symbols.ASCII).rows
-    text = "".join(part for part, _ in row)
+    text = ascii_text("".join(part for part, _ in row))
     assert text.isascii()
-    assert (text.count("#"), text.count("-")) == (5, 5)
+    assert (text.count("#"), text.count(":")) == (5, 5)

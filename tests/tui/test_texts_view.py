@@ -16,7 +16,7 @@ from support.tables import table_rows
 from support.written_texts import ATTEMPTS, PROMPTS, mean_reward, row, write_run, write_step
 
 from tuimon.config import Settings
-from tuimon.model.views import Row, Symbols
+from tuimon.model.views import Row
 from tuimon.monitor.local import open_run
 from tuimon.monitor.process import ReaderProcess
 from tuimon.samples import Sample
@@ -221,7 +221,7 @@ def test_the_list_of_groups_counts_identical_texts(texts: tuple[str, ...], tmp_p
     choice = Choice()
     choice.next_view()
     choice.set_entries(library.entries(1))
-    head, row, *_ = table_rows(list_columns(choice, Symbols.ASCII), choice.items, 80)
+    head, row, *_ = table_rows(list_columns(choice), choice.items, 80)
     shown = "identical" in "".join(text for text, _ in head), "2 of 3" in "".join(text for text, _ in row)
     assert shown == ((True, True) if "same" in texts else (False, False))
 

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from tuimon.store import Run
 
 SIGNS = {
-    "running": ("●", "*"),
-    "finished": ("✓", "+"),
-    "crashed": ("✗", "x"),
-    "quiet": ("!", "!"),
-    "ended": ("–", "-"),
-    "reading": ("○", "o"),
-    "unknown": ("?", "?"),
+    "running": "●",
+    "finished": "✓",
+    "crashed": "✗",
+    "quiet": "!",
+    "ended": "–",
+    "reading": "○",
+    "unknown": "?",
 }
-"""State -> (sign, sign in ASCII), in sort order. "ended" has no tick: whether the run was complete is not known."""
+"""State -> sign, in sort order. "ended" has no tick: whether the run was complete is not known."""
 ACTIVE = ("running", "quiet", "unknown", "reading")
 """States of a run that may still write."""
 _FAILED = "crashed"
@@ -31,9 +31,9 @@ _FAILURES = frozenset({"divergence", "liveness"})
 """Detectors of which any active alert casts doubt on the result of a run; of the others only critical alerts do."""
 
 
-def state_sign(state: str, ascii_only: bool, critical: int = 0) -> str:
+def state_sign(state: str, critical: int = 0) -> str:
     """Return the sign of a state; that of a crash for a run with critical alerts, be it finished or not."""
-    return SIGNS.get(_FAILED if critical else state, SIGNS["unknown"])[ascii_only]
+    return SIGNS.get(_FAILED if critical else state, SIGNS["unknown"])
 
 
 def state_words(state: str, critical: int) -> str:

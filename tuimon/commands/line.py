@@ -26,6 +26,7 @@ _OPTIONS = f"""\
 
 
 def _run(options: argparse.Namespace) -> int:
+    from tuimon.draw.ascii import ascii_text
     from tuimon.exports.line import line
     from tuimon.monitor import load_settings
     from tuimon.monitor.local import LocalMonitor
@@ -35,14 +36,15 @@ def _run(options: argparse.Namespace) -> int:
         paths = checked_paths(paths, live=options.follow, options=options)
     monitor = LocalMonitor(paths)
     settings = load_settings()
-    width, ascii_only = max(1, options.width), settings.symbols == "ascii"
+    width, symbols = max(1, options.width), settings.symbols
     printed = None
     parent = os.getppid()
     while True:
         monitor.update()
         if not options.follow:
             monitor.collector.require_something()
-        text = line(monitor.snapshot(), time.time(), width, ascii_only)
+        text = line(monitor.snapshot(), time.time(), width)
+        text = ascii_text(text) if symbols == "ascii" else text
         if text != printed:
             sys.stdout.write(text + "\n")
             sys.stdout.flush()

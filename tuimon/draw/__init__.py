@@ -12,6 +12,7 @@ draw.layout    places of the panels on a page
 from __future__ import annotations
 
 from tuimon.draw import _plotext
+from tuimon.draw.ascii import ascii_rows
 from tuimon.draw.bars import render_bars
 from tuimon.draw.chart import render_chart
 from tuimon.draw.heat import render_heat
@@ -32,12 +33,12 @@ def render(view: View, size: Size, symbols: Symbols = Symbols.BRAILLE) -> Rows:
     if not size.width or not size.height:
         return ((),) * size.height
     if isinstance(view, ChartView):
-        return render_chart(view, size, symbols)
-    if isinstance(view, BarView):
-        return render_bars(view, size, symbols)
-    if isinstance(view, HeatView):
-        return render_heat(view, size, symbols)
-    return _render_text(view, size)
+        rows = render_chart(view, size, symbols)
+    elif isinstance(view, BarView):
+        rows = render_bars(view, size, symbols)
+    else:
+        rows = render_heat(view, size) if isinstance(view, HeatView) else _render_text(view, size)
+    return ascii_rows(rows) if symbols is Symbols.ASCII else rows
 
 
 def _render_text(view: TextView, size: Size) -> Rows:

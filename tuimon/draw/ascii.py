@@ -1,24 +1,30 @@
-"""ASCII characters in place of the drawing characters of lists, frames and log lines, each one cell wide."""
+"""ASCII characters in place of all drawing characters but the dots of curves, each one cell wide."""
 
 from __future__ import annotations
 
 from tuimon.model.views import Row, Rows
 
 _REPLACED = {
-    ">": "▌▶→≥",
+    ">": "▌▶▸→≥",
     "<": "◀←≤",
-    "-": "▾─━═╌╸╺⋯–—",
-    "^": "▴↑△▲",
-    "v": "↓▼✓",
-    "#": "█▉▊▋▓▀▄■▅▆▇",
-    "|": "▐▍▎▏│┃┤├",
-    ":": "▒┆┊",
-    ".": "░·•",
-    "_": "▁▂▃",
-    "+": "▸┼┬┴└┘┌┐╭╮╰╯",
+    "-": "─━═╌╸╺⋯–—▄",
+    "^": "▴↑▲",
+    "v": "▾↓▼✓",
+    "#": "█▉▊▋▓▀■",
+    "|": "▐▍▎▏│┃",
+    ":": "▒┆┊▃",
+    ".": "░·•▂",
+    "_": "▁",
+    "=": "▅",
+    "+": "┼┬┴└┘┌┐╭╮╰╯┤├▆",
     "x": "✗×",
-    "*": "●◆★⚑",
-    "o": "○◇",
+    "*": "◆★▇",
+    "o": "●",
+    "O": "○",
+    "@": "□",
+    "!": "⚑≠",
+    "c": "◇",
+    "e": "△",
     "~": "…±≈",
     "0": "∅",
     "'": "°",

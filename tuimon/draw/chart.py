@@ -39,7 +39,7 @@ _CUT_NAME = 20
 """Cells to which a name is cut rather than that the values of the legend are left out."""
 _LEAST_OF_TWO = 2
 """Minimum cells of a name in the legend if a chart has two lines."""
-_DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
+_DOT = "●"
 
 
 def plot_columns(width: int, symbols: Symbols = Symbols.BRAILLE) -> int:
@@ -187,7 +187,7 @@ def _two_names(title: str, names: Sequence[str], room: int) -> list[str]:
 def _legend(lines: Sequence[Line], labels: Sequence[str], room: int, symbols: Symbols) -> list[Row]:
     """Return the entries of the legend that fit, followed by the number of the others; all if not even one fits."""
     legend: list[Row] = [
-        ((f"{line.glyph or _DOT[symbols]} {label}", line.role),) for line, label in zip(lines, labels, strict=True)
+        ((f"{line.glyph or _DOT} {label}", line.role),) for line, label in zip(lines, labels, strict=True)
     ]
     widths = np.cumsum([row_width(entry) + 2 for entry in legend])
     if not legend or widths[-1] <= room:
@@ -232,14 +232,14 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> Canvas:
         elif view.lines[index].glyph:
             _draw_glyphs(canvas, index, view, symbols, layers.get(False) if view.lines[index].behind else None)
         if view.lines[index].arrows and np.count_nonzero(beyond):
-            canvas.draw_outside(beyond.reshape(cells, shape.columns), index, symbols)
+            canvas.draw_outside(beyond.reshape(cells, shape.columns), index)
     for index, line in enumerate(view.lines):
         if line.behind and line.label and not line.filled:
             _label_level(canvas, view, index, layers.get(False), shape)
     if view.marks:
-        draw_marks(canvas, view, symbols)
+        draw_marks(canvas, view)
     if view.cursor is not None:
-        draw_cursor(canvas, view, view.cursor, symbols)
+        draw_cursor(canvas, view, view.cursor)
     return canvas
 
 
@@ -268,7 +268,7 @@ def _draw_points(canvas: Canvas, line: Line, index: int, view: ChartView, symbol
     rows, cells = canvas.codes.shape
     x, y = points(line.envelope, view.y, cells * shape.columns, rows * shape.rows)
     cell = y // shape.rows, x // shape.columns
-    canvas.codes[cell] = ord(_DOT[symbols])
+    canvas.codes[cell] = ord(_DOT)
     canvas.owner[cell] = index
 
 

@@ -25,8 +25,6 @@ GUTTER = 8
 _MINUTES = len(":59:59")
 """Cells of a time without its hour, for ticks whose times with seconds do not fit into the gutter."""
 
-_TO_ASCII = str.maketrans("│┤└┬─…µ", "|+++-.u")
-
 
 class Frame(Struct, frozen=True):
     """The text around a canvas."""
@@ -56,8 +54,6 @@ def build_frame(key: FrameKey) -> Frame:
     lines = _plotext.frame(key.cells, key.rows, y_ticks, x_ticks, key.x_axis)
     if key.x_axis:
         lines[key.rows :] = [_with_label(_in_one_row(*lines[key.rows :]), clean(key.x.label, 40))]
-    if key.symbols is Symbols.ASCII:
-        lines = [line.translate(_TO_ASCII) for line in lines]
     return Frame(tuple(line[:GUTTER] for line in lines[: key.rows]), tuple(lines[key.rows :]))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from tuimon.draw.rows import fit_rows, join, row_width, title_row, wrap_row
-from tuimon.model.views import HEAT_ROLES, HeatView, Role, Row, Rows, Size, Span, Symbols
+from tuimon.model.views import HEAT_ROLES, HeatView, Role, Row, Rows, Size, Span
 from tuimon.text import cell_width, clean, fit
 
 THRESHOLDS = (0.3, 0.5, 0.7, 0.85, 0.95)
@@ -27,7 +27,7 @@ def level(fraction: float) -> Role:
     return HEAT_ROLES[bisect_right(THRESHOLDS, fraction) if fraction == fraction else 0]
 
 
-def render_heat(view: HeatView, size: Size, symbols: Symbols) -> Rows:
+def render_heat(view: HeatView, size: Size) -> Rows:
     """Return the rows of a heat map."""
     top: list[Row] = [title_row(view.title, view.headline, size.width)] if size.height >= 2 else []
     if not view.rows or not view.columns:
@@ -39,7 +39,7 @@ def render_heat(view: HeatView, size: Size, symbols: Symbols) -> Rows:
     shown = max(min(room - with_head - len(foot), len(view.rows)), 1)
     highest = [_highest(view, row) for row in range(len(view.rows))]
     rows = fullest(highest, shown - (shown < len(view.rows) and shown > 1))
-    grid = _grid(view, rows, size.width, symbols, with_head)
+    grid = _grid(view, rows, size.width, with_head)
     if len(rows) < len(view.rows) and len(rows) < shown:
         grid.append(((f"+{len(view.rows) - len(rows)} more", Role.MUTED),))
     spare = room - len(grid) - len(foot)
@@ -79,7 +79,7 @@ def _keep(count: int, room: int, peak: int | None) -> list[int]:
     return kept
 
 
-def _grid(view: HeatView, rows: list[int], width: int, symbols: Symbols, with_head: bool) -> list[Row]:
+def _grid(view: HeatView, rows: list[int], width: int, with_head: bool) -> list[Row]:
     labels = [clean(label) for label in view.rows]
     heads = [clean(head) for head in view.columns]
     count = len(heads)
@@ -104,7 +104,7 @@ def _grid(view: HeatView, rows: list[int], width: int, symbols: Symbols, with_he
         head.append((more if elided and row_width(head) + len(more) <= width else "", Role.MUTED))
         grid.append(join(head))
     for r in rows:
-        cells: list[Span] = [_cell(view, r, c, cell, digits, symbols is Symbols.ASCII) for c in columns]
+        cells: list[Span] = [_cell(view, r, c, cell, digits) for c in columns]
         grid.append(join(((fit(labels[r], name, keep="end") + " " * gap, Role.TEXT),), cells))
     return grid
 
@@ -116,18 +116,18 @@ def _centred(text: str, width: int) -> str:
     return fit(" " * left + text, width)
 
 
-def _cell(view: HeatView, row: int, column: int, width: int, digits: int, plain: bool) -> Span:
+def _cell(view: HeatView, row: int, column: int, width: int, digits: int) -> Span:
     value, second = _at(view.cells, row, column), _at(view.second, row, column)
     with_second = second is not None and 2 * digits + 2 <= width
     if value is None and second is not None and with_second:
-        text = ("-" if plain else "·").rjust(digits + 1) + "/" + _percent(second).ljust(digits)
+        text = "·".rjust(digits + 1) + "/" + _percent(second).ljust(digits)
         return (text.center(width), level(second))
     if value is None:
-        return (fit(("-" if plain else "·").rjust(min(digits + 1, width)).center(width), width), Role.FAINT)
+        return (fit("·".rjust(min(digits + 1, width)).center(width), width), Role.FAINT)
     text, role = _percent(value), level(value)
     if width <= digits:
         return (fit(text.rjust(width), width), role)
-    mark = ("^" if plain else "▲") if view.peak == (row, column) else ""
+    mark = "▲" if view.peak == (row, column) else ""
     text = (mark + text).rjust(digits + 1)
     if second is not None and with_second:
         text += "/" + _percent(second).ljust(digits)

@@ -9,22 +9,22 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from tuimon.draw.raster import Cells, Owners, dot_rows, unit_height
-from tuimon.model.views import ChartView, Mark, Role, Row, Symbols
+from tuimon.model.views import ChartView, Mark, Role, Row
 from tuimon.text import cell_width, clean
 
 _BLANK = ord(" ")
 
-_GLYPHS: dict[str, tuple[str, str, Role]] = {
-    "checkpoint": ("◇", "c", Role.MUTED),
-    "restart": ("┊", ":", Role.FAINT),
-    "note": ("╎", ";", Role.ACCENT),
-    "evaluation": ("△", "e", Role.MUTED),
-    "alert": ("⚑", "!", Role.WARNING),
-    "best": ("★", "*", Role.GOOD),
-    "nan": ("✗", "x", Role.CRITICAL),
-    "infinity": ("✗", "x", Role.CRITICAL),
+_GLYPHS: dict[str, tuple[str, Role]] = {
+    "checkpoint": ("◇", Role.MUTED),
+    "restart": ("┊", Role.FAINT),
+    "note": ("╎", Role.ACCENT),
+    "evaluation": ("△", Role.MUTED),
+    "alert": ("⚑", Role.WARNING),
+    "best": ("★", Role.GOOD),
+    "nan": ("✗", Role.CRITICAL),
+    "infinity": ("✗", Role.CRITICAL),
 }
-"""Kind -> (glyph, ASCII glyph, role), in drawing order. All glyphs are one cell wide."""
+"""Kind -> (glyph, role), in drawing order. All glyphs are one cell wide."""
 
 _UNOBTRUSIVE = ("checkpoint", "evaluation")
 """Kinds that are drawn in blank cells only."""
@@ -53,10 +53,9 @@ class Canvas(Struct, eq=False):
             for offset, character in enumerate(text):
                 self.put(row, cell + offset, character, role)
 
-    def draw_outside(self, outside: npt.NDArray[np.int32], index: int, symbols: Symbols) -> None:
+    def draw_outside(self, outside: npt.NDArray[np.int32], index: int) -> None:
         """Draw arrows at the edges for columns with values outside the limits. outside: (cells, dots across)."""
-        arrows = "^v" if symbols is Symbols.ASCII else "↑↓"
-        for row, code, arrow in ((0, -1, arrows[0]), (-1, 1, arrows[1])):
+        for row, code, arrow in ((0, -1, "↑"), (-1, 1, "↓")):
             cells = ((outside == code) | (outside == 2)).any(axis=1)
             self.codes[row, cells] = ord(arrow)
             self.owner[row, cells] = index
@@ -84,12 +83,12 @@ class Canvas(Struct, eq=False):
         return rows
 
 
-def glyph_of(kind: str, symbols: Symbols) -> str:
+def glyph_of(kind: str) -> str:
     """Return the glyph of a kind of marks."""
-    return _GLYPHS[kind][symbols is Symbols.ASCII]
+    return _GLYPHS[kind][0]
 
 
-def draw_marks(canvas: Canvas, view: ChartView, symbols: Symbols) -> None:
+def draw_marks(canvas: Canvas, view: ChartView) -> None:
     """Draw the marks of a view that are within its x limits.
 
     NaN is at the bottom of its column, infinity and alerts at the top, restarts and notes are vertical lines in the
@@ -100,38 +99,37 @@ def draw_marks(canvas: Canvas, view: ChartView, symbols: Symbols) -> None:
     height, width = canvas.codes.shape
     present = {mark.kind for mark in view.marks}
     labels: list[tuple[int, int, str, Role]] = []
-    for kind, (glyph, plain, role) in _GLYPHS.items():
+    for kind, (glyph, role) in _GLYPHS.items():
         if kind not in present:
             continue
-        shown = plain if symbols is Symbols.ASCII else glyph
         for cell, label in _label_by_cell([mark for mark in view.marks if mark.kind == kind], view, width).items():
             if kind in ("restart", "note"):
                 for row in np.flatnonzero(canvas.codes[:, cell] == _BLANK).tolist():
-                    canvas.put(row, cell, shown, role)
+                    canvas.put(row, cell, glyph, role)
                 row = 0
                 if kind == "note":  # the first row is for alerts, the last for NaN
                     sign = clean(label)
-                    canvas.put(min(1, height - 1), cell, sign if len(sign) == cell_width(sign) == 1 else shown, role)
+                    canvas.put(min(1, height - 1), cell, sign if len(sign) == cell_width(sign) == 1 else glyph, role)
                     continue
             else:
                 row = 0 if kind in ("alert", "infinity", "checkpoint") else height - 1
                 if kind == "best":
                     row = _row_of_curve(view, cell, width, height, row)
                 if kind not in _UNOBTRUSIVE or canvas.codes[row, cell] == _BLANK:
-                    canvas.put(row, cell, shown, role)
+                    canvas.put(row, cell, glyph, role)
             if label and width >= 40:
                 labels.append((row, cell, label, Role.MUTED if role is Role.FAINT else role))
     for row, cell, label, role in labels:  # after all marks, which are more important
         _write_label(canvas, row, cell, label, role)
 
 
-def draw_cursor(canvas: Canvas, view: ChartView, x: float, symbols: Symbols) -> None:
+def draw_cursor(canvas: Canvas, view: ChartView, x: float) -> None:
     """Draw a vertical line at x over the background, but not over curves; nothing if x is outside the limits."""
     background = [index for index, line in enumerate(view.lines) if line.behind]
     for cell in _label_by_cell([Mark(x, "cursor")], view, canvas.codes.shape[1]):
         free = (canvas.codes[:, cell] == _BLANK) | np.isin(canvas.owner[:, cell], background)
         for row in np.flatnonzero(free).tolist():
-            canvas.put(row, cell, "|" if symbols is Symbols.ASCII else "│", Role.ACCENT)
+            canvas.put(row, cell, "│", Role.ACCENT)
 
 
 def _write_label(canvas: Canvas, row: int, cell: int, label: str, role: Role) -> None:

@@ -35,7 +35,7 @@ _LEAST_REASON = 16
 """Minimum width of the sentence of an alert."""
 
 
-def line(snapshot: Snapshot, now: float, width: int, ascii_only: bool = False) -> str:
+def line(snapshot: Snapshot, now: float, width: int) -> str:
     """Return the line of the most important run, in at most `width` cells. now: wall time (s since epoch).
 
     A "#[" of a name, which tmux takes for a style, loses its bracket."""
@@ -43,7 +43,7 @@ def line(snapshot: Snapshot, now: float, width: int, ascii_only: bool = False) -
     if run is None:
         return fit("no run yet", min(width, 10))
     alerts = [alert for alert in snapshot.alerts if alert.run == run.id]
-    parts = _parts(run, snapshot, now, ascii_only)
+    parts = _parts(run, snapshot, now)
     # The reason matters more than the value of a run that has failed.
     middle = ("value", "reason") if critical_count(alerts, run.id) else ("reason", "value")
     for part in (*_FIRST, *middle, *_LAST):
@@ -81,7 +81,7 @@ def _is_running(run: Run, now: float) -> bool:
     return progress_of(run, now).state == "running"
 
 
-def _parts(run: Run, snapshot: Snapshot, now: float, ascii_only: bool) -> dict[str, list[str]]:
+def _parts(run: Run, snapshot: Snapshot, now: float) -> dict[str, list[str]]:
     """Return the parts of the line in their order, each with its forms, the longest first."""
     alerts = [alert for alert in snapshot.alerts if alert.run == run.id and alert.severity != "info"]
     progress, counted = progress_of(run, now), [alert.severity for alert in alerts]
@@ -90,8 +90,8 @@ def _parts(run: Run, snapshot: Snapshot, now: float, ascii_only: bool) -> dict[s
         alerts = [alert for alert in alerts if alert.rule != "liveness"]  # it repeats the cause
     worst = min(alerts, key=lambda alert: alert.severity != "critical", default=None)
     sentence = Sentence("", "", "") if worst is None else Sentence(*map(clean, sentence_of(worst)))
-    sign = state_sign(progress.state, ascii_only, critical_count(alerts, run.id))
-    count = _alert_count(counted, ascii_only) if counted else ""
+    sign = state_sign(progress.state, critical_count(alerts, run.id))
+    count = _alert_count(counted) if counted else ""
     least = _NAME_WIDTHS[-1]
     return {
         "head": [
@@ -102,7 +102,7 @@ def _parts(run: Run, snapshot: Snapshot, now: float, ascii_only: bool) -> dict[s
         "state": [f"{sign} {cause or progress.state}", f"{sign} {progress.state}"],
         "value": [*_values(run), ""],
         "reason": [sentence.short, sentence.what],
-        "others": [_others(snapshot, run, ascii_only), ""],
+        "others": [_others(snapshot, run), ""],
         "loss": [_loss(run, alerts), ""],
         "end": [_end(progress), ""],
     }
@@ -120,19 +120,19 @@ def _head(
     return " ".join(filter(None, (count, name and fit(name, min(cell_width(name), width), "ends"), step, share)))
 
 
-def _others(snapshot: Snapshot, run: Run, ascii_only: bool) -> str:
+def _others(snapshot: Snapshot, run: Run) -> str:
     """Return the number of the other runs and of their alerts, with the sign of the most severe one: "+3 runs, ✗2"."""
     others = len(snapshot.runs) - 1
     if not others:
         return ""
     severities = [alert.severity for alert in snapshot.alerts if alert.run != run.id and alert.severity != "info"]
     runs = f"+{others} run{'s' * (others != 1)}"
-    return f"{runs}, {_alert_count(severities, ascii_only)}" if severities else runs
+    return f"{runs}, {_alert_count(severities)}" if severities else runs
 
 
-def _alert_count(severities: Sequence[str], ascii_only: bool) -> str:
+def _alert_count(severities: Sequence[str]) -> str:
     """Return the number of alerts after the sign of the most severe one."""
-    return f"{state_sign('crashed' if 'critical' in severities else 'quiet', ascii_only)}{len(severities)}"
+    return f"{state_sign('crashed' if 'critical' in severities else 'quiet')}{len(severities)}"
 
 
 def _loss(run: Run, alerts: list[Alert]) -> str:

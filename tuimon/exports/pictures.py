@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from tuimon import lazy_re as re
 from tuimon.analysis.comparing import first_name
-from tuimon.analysis.run_states import state_sign
 from tuimon.draw.frames import GUTTER
 from tuimon.draw.window import Window
 from tuimon.errors import UsageError
 from tuimon.model.points import Floats
 from tuimon.model.views import DIM_ROLES, SERIES_ROLES, ChartView, Envelope, Line, Mark, Role, Size, Symbols
 from tuimon.panels import (
+    FAILURE_SIGN,
     SEEDS_NOTE,
     ChartOptions,
     OverlayLine,
@@ -114,10 +114,10 @@ def chart_across(
     """
     present = [run for run in runs if run.id in names]
     labels = dict(zip([run.id for run in runs], run_labels(runs), strict=True))
-    groups = overlay_lines(present, present, grouped, Symbols.BRAILLE, failed=failed) or [
+    groups = overlay_lines(present, present, grouped, failed=failed) or [
         OverlayLine((run,), labels[run.id], "", SERIES_ROLES[0]) for run in present
     ]
-    cross = f" {state_sign('', ascii_only=False, critical=1)}"
+    cross = f" {FAILURE_SIGN}"
     lines = [
         replace(
             line,

@@ -105,7 +105,7 @@ def runs_table(snapshot: Snapshot, now: float) -> TextTable:
 def _state(run: Run, snapshot: Snapshot, progress: ProgressReport) -> str:
     """Return the state of a run, with the sign of a failure if it has a critical alert."""
     critical = critical_count(snapshot.alerts, run.id)
-    return f"{state_sign(progress.state, False, critical)} {progress.state}"
+    return f"{state_sign(progress.state, critical)} {progress.state}"
 
 
 def _objective_columns(runs: Sequence[Run]) -> Iterator[TextColumn]:

@@ -24,7 +24,13 @@ from tuimon.panels._charts.captions import SEEDS_NOTE
 from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.curve_panel import SINGLE_METRIC, CurvePanel, metric_panel, metric_panel_by_id
 from tuimon.panels._charts.options import DEFAULTS, SMOOTHINGS, Y_RANGES, Y_SCALES, ChartOptions, transient
-from tuimon.panels._charts.overlay_lines import OverlayLine, distinct_markers, overlay_lines, seed_group_key
+from tuimon.panels._charts.overlay_lines import (
+    FAILURE_SIGN,
+    OverlayLine,
+    distinct_markers,
+    overlay_lines,
+    seed_group_key,
+)
 from tuimon.panels._charts.panel import Panel
 from tuimon.panels._charts.together import MOST_TOGETHER, together_panel
 from tuimon.panels._charts.traces import Series

@@ -50,7 +50,7 @@ class Header(Panel, frozen=True):
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> TextView:
         """Return two rows: name, state and evidence; then the facts about progress, as many as fit."""
         report = progress_of(run, now)
-        state: Row = (_state(report, symbols, options.alarms),)
+        state: Row = (_state(report, options.alarms),)
         verdicts: list[Row] = []
         if run.ranks is not None and run.ranks.short:
             verdicts.append(((clean(run.ranks.short, _LONGEST_VERDICT), Role.CRITICAL),))
@@ -80,9 +80,9 @@ class Header(Panel, frozen=True):
         return TextView("", (first, _fill(_with_values(run, facts, options, size.width), size.width)))
 
 
-def _state(report: ProgressReport, symbols: Symbols, alarms: int) -> Span:
+def _state(report: ProgressReport, alarms: int) -> Span:
     """Return the state; a run with critical alerts does not look healthy, be it finished or not."""
-    sign = state_sign(report.state, symbols is Symbols.ASCII, alarms)
+    sign = state_sign(report.state, alarms)
     role = Role.CRITICAL if alarms else _ROLES.get(report.state, Role.MUTED)
     return f"{sign} {state_words(report.state, alarms)}", role
 

@@ -49,7 +49,7 @@ class MachinePanel(Panel, frozen=True):
             return TextView(self.title, (), note="the first measurement of this machine has not arrived yet")
         host = _host(machine, machine.disk_of(run.path))
         room = max(size.height - 2, 1)
-        gpus = _gpus(machine.gpus, size.width, symbols)
+        gpus = _gpus(machine.gpus, size.width)
         left = len(gpus) - room
         if left > 0:
             gpus = [*gpus[: room - 1], ((f"+{left + 1} more", Role.MUTED),)]
@@ -91,26 +91,25 @@ def _host(machine: Machine, disk: Disk | None) -> Row:
     return tuple(span for number, part in enumerate(parts) for span in ((_GAP,) if number else ()) + part)
 
 
-def _gpus(gpus: Sequence[Gpu], width: int, symbols: Symbols) -> list[Row]:
+def _gpus(gpus: Sequence[Gpu], width: int) -> list[Row]:
     """Return rows with aligned columns; the rightmost are left out if they do not fit (processes, then temperature)."""
     several = len({_model(gpu) for gpu in gpus}) > 1
     known = [gpu.utilisation for gpu in gpus if gpu.utilisation is not None]
     working = bool(known) and median(np.array(known)) > WORKING
-    cells = [_cells(gpu, symbols, several, working) for gpu in gpus]
+    cells = [_cells(gpu, several, working) for gpu in gpus]
     texts = {place for place in range(len(cells[0])) if cells[0][place][1] is Role.MUTED} if cells else set()
     return aligned(cells, width, left={1, *texts})
 
 
-def _cells(gpu: Gpu, symbols: Symbols, named: bool, working: bool) -> tuple[Span, ...]:
+def _cells(gpu: Gpu, named: bool, working: bool) -> tuple[Span, ...]:
     """Return the cells of a GPU. named: with its model; working: most GPUs are busy, so an idle one is highlighted."""
     part = gpu.memory_used / gpu.memory_total if gpu.memory_total else 0.0
-    full, empty = ("#", ".") if symbols is Symbols.ASCII else ("█", "░")
     bar = round(min(part, 1.0) * _BAR)
     idle = working and gpu.utilisation is not None and gpu.utilisation < IDLE
     hot = (gpu.celsius or 0.0) >= HOT
     return (
         (str(gpu.index), Role.TEXT),
-        (full * bar + empty * (_BAR - bar), level(part)),
+        ("█" * bar + "░" * (_BAR - bar), level(part)),
         (_of(gpu.memory_used, gpu.memory_total), Role.VALUE),
         (_percent(gpu.utilisation), Role.WARNING if idle else Role.TEXT),
         ("" if gpu.watts is None else f"{gpu.watts:.0f} W", Role.TEXT),

@@ -213,7 +213,7 @@ class PhaseLatency(Panel, frozen=True):
         timed = sum(reading.spent for reading in top)
         step_time = step_seconds(run, step)
         whole = step_time if isfinite(step_time) and step_time > 0 else timed
-        bars = _bars(readings, whole, size, symbols)
+        bars = _bars(readings, whole, size)
         if whole - timed > whole * _UNATTRIBUTED:
             rest = _detail(format_duration(whole - timed), Role.VALUE, (whole - timed) / whole)
             bars.append(Bar("unattributed", whole - timed, Role.MUTED, rest))
@@ -253,10 +253,9 @@ def step_seconds(run: Run, step: int) -> float:
     return nan
 
 
-def _bars(readings: Sequence[TimerReading], whole: float, size: Size, symbols: Symbols) -> list[Bar]:
+def _bars(readings: Sequence[TimerReading], whole: float, size: Size) -> list[Bar]:
     """Return a bar for each phase of the step, and bars without length for nested timers if there are enough rows."""
     with_children = size.height - _FIXED_ROWS > len(readings)
-    corner = "  - " if symbols is Symbols.ASCII else "  └ "
     bars: list[Bar] = []
     phases = 0
     for reading in readings:
@@ -265,7 +264,7 @@ def _bars(readings: Sequence[TimerReading], whole: float, size: Size, symbols: S
             bars.append(Bar(reading.name, reading.spent, role, _detail_of(reading, whole)))
             phases += 1
         elif with_children:
-            bars.append(Bar(corner + reading.name, 0.0, Role.MUTED, _detail_of(reading, whole)))
+            bars.append(Bar(f"  └ {reading.name}", 0.0, Role.MUTED, _detail_of(reading, whole)))
     return bars
 
 

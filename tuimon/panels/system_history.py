@@ -177,7 +177,7 @@ _CONDITIONS: tuple[tuple[str, str, Callable[[Floats, float], npt.NDArray[np.bool
 )
 """(word, kind of quantity, whether it holds at each measurement, role) of what stands out, the worst first. usual: the
 clock of the GPUs that work, NaN for a GPU that does not."""
-_BLOCKS, _PLAIN = "▁▂▃▄▅▆▇█", "_.:-=+*#"
+_BLOCKS = "▁▂▃▄▅▆▇█"
 """Glyphs by level, from 0 to 100%."""
 
 
@@ -256,7 +256,7 @@ class SystemHistory(Panel, frozen=True):
         columns = max(min(size.width - label - 2 - row_width(beside[0]), max(map(len, times))), 1)
         rows: list[Row] = []
         for line, cells in zip(shown, beside, strict=True):
-            strip = _strip(line, begin, end, columns, symbols)
+            strip = _strip(line, begin, end, columns)
             rows.append(((fit(line.name, label) + " ", Role.MUTED), *strip, (" ", Role.MUTED), *cells))
         headline = _headline(lines)
         if more := len(lines) - len(shown):
@@ -373,18 +373,17 @@ def _axis(begin: float, end: float, columns: int) -> str:
     return first + " " * gap + last if gap > 0 else ""
 
 
-def _strip(line: _Line, begin: float, end: float, columns: int, symbols: Symbols) -> list[Span]:
+def _strip(line: _Line, begin: float, end: float, columns: int) -> list[Span]:
     """Return one glyph for each stretch of time, a fraction relative to 1, other quantities to their maximum; red where
     it is too hot."""
-    glyphs = _PLAIN if symbols is Symbols.ASCII else _BLOCKS
     usual = Role.SERIES_0 if line.device.accelerator else Role.MUTED
     means = _means(line.series[line.main], begin, end, columns)
     whole = 1.0 if line.main in _FRACTIONS else float(means[np.isfinite(means)].max(initial=0.0)) or 1.0
     spans: list[Span] = []
     for mean in means.tolist():
-        level = min(max(int(mean / whole * len(glyphs)), 0), len(glyphs) - 1) if mean == mean else -1
+        level = min(max(int(mean / whole * len(_BLOCKS)), 0), len(_BLOCKS) - 1) if mean == mean else -1
         role = Role.CRITICAL if line.main == "temp" and mean >= HOT else usual
-        spans.append((" ", Role.FAINT) if level < 0 else (glyphs[level], role))
+        spans.append((" ", Role.FAINT) if level < 0 else (_BLOCKS[level], role))
     return spans
 
 

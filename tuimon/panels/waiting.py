@@ -31,8 +31,7 @@ RECENT = 20
 """Points of which the medians are taken."""
 _LEAST_BAR, _TEXT = 10, 47
 """Least cells of a bar, and cells of the name and the words beside it."""
-_MARKS = {Symbols.ASCII: ("#", "-")}
-"""Cells of work and of waiting, where they are not blocks."""
+_WORK, _WAIT = "█", "▒"
 
 
 class Part(Struct, frozen=True):
@@ -92,7 +91,7 @@ class WaitingPanel(Panel, frozen=True):
         """Return a bar for each part: the time that it waits or takes, in its share of the step."""
         shares = _shares(run)
         bar = max(min(size.width - _TEXT, 60), _LEAST_BAR)
-        rows = tuple(_row(part, share, seconds, bar, symbols) for part, share, seconds in shares)
+        rows = tuple(_row(part, share, seconds, bar) for part, share, seconds in shares)
         waiting = [(share, part.name) for part, share, _ in shares if part.words == "waits"]
         share, name = max(waiting, default=(math.nan, ""))
         headline: Row = ((f"{name} waits {format_fraction(share)}", Role.VALUE),) if name else ()
@@ -120,14 +119,13 @@ def _recent(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
     return median(kept) if len(kept) else math.nan
 
 
-def _row(part: Part, share: float, seconds: float, bar: int, symbols: Symbols) -> Row:
-    work, wait = _MARKS.get(symbols, ("█", "▒"))
+def _row(part: Part, share: float, seconds: float, bar: int) -> Row:
     cells = round(min(max(share, 0.0), 1.0) * bar)
     goal = f" {part.what_for}" if part.what_for else ""
     time = f", {format_duration(seconds)}" if math.isfinite(seconds) else ""
     text = f"  {part.words} {format_fraction(share)}{goal}{time}"
-    filled = wait * cells + " " * (bar - cells) if part.words == "takes" else work * (bar - cells) + wait * cells
-    split = len(filled.rstrip(wait + " ")) if part.words == "waits" else 0
+    filled = _WAIT * cells + " " * (bar - cells) if part.words == "takes" else _WORK * (bar - cells) + _WAIT * cells
+    split = len(filled.rstrip(_WAIT + " ")) if part.words == "waits" else 0
     return (
         (f"{part.name:<9}", Role.MUTED),
         (filled[:split], SERIES_ROLES[0]),

@@ -44,7 +44,6 @@ _RESULTS = ("reward", "success", "loss")
 _NUMBER = re.compile(r"(\d+)")
 """Number in a name, by which names are sorted."""
 _ARROWS = {True: "▸", False: "▾"}
-_ASCII_ARROWS = {True: "+", False: "-"}
 
 
 def panels_of(run: Run | None, state: ViewState) -> tuple[Panel, ...]:
@@ -99,8 +98,7 @@ class Heading(Panel, frozen=True, kw_only=True):
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> TextView:
         """Return one row: an arrow, the section and its number of metrics."""
-        arrows = _ASCII_ARROWS if symbols is Symbols.ASCII else _ARROWS
-        sign, count = "  " * self.depth + arrows[self.folded] + " ", f"  {self.metrics}"
+        sign, count = "  " * self.depth + _ARROWS[self.folded] + " ", f"  {self.metrics}"
         name = clean(self.title)
         room = min(cell_width(name), max(size.width - len(sign + count), 1))
         return TextView("", (((sign + fit(name, room, keep="end"), Role.TITLE), (count, Role.MUTED)),))

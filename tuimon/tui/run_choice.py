@@ -96,7 +96,7 @@ def listing_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbo
         settings=different_settings(snapshot.runs) if len(snapshot.runs) > 1 or choice.all_settings else None,
         all_settings=choice.all_settings,
         levels=RunLevels(snapshot.runs if choice.all_settings else ()),
-        markers=distinct_markers([run.id for run in snapshot.runs if run.path in marked], symbols),
+        markers=distinct_markers([run.id for run in snapshot.runs if run.path in marked]),
         unchecked=snapshot.unchecked,
         worst=worst_alerts(snapshot.alerts),
     )
@@ -164,7 +164,7 @@ def lines_of(snapshot: Snapshot, choice: RunChoice, shown: Run | None, symbols: 
     marked = frozenset(choice.marked if choice.over else ())
     chosen = [shown, *(run for run in snapshot.runs if run.path in marked and run.id != shown.id)]
     among = [run for run in snapshot.runs if run.path not in choice.hidden] if choice.grouped else []
-    return overlay_lines(chosen, among, choice.grouped, symbols, failed=failed_runs(snapshot.alerts))
+    return overlay_lines(chosen, among, choice.grouped, failed=failed_runs(snapshot.alerts))
 
 
 _PLAIN = RunChoice()

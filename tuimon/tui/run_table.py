@@ -152,7 +152,7 @@ class RunTable(Table[Entry]):
             head = (*head, ("  paused", Role.WARNING))
         head = with_live_links(head, links, now)
         if self.shows_parallel:
-            head = (*head, *quarters_row(result_of(contents.axes), self.symbols, width - row_width(head)))
+            head = (*head, *quarters_row(result_of(contents.axes), width - row_width(head)))
         if self.has_levels:
             levels = contents.listing.levels
             readers = RESULTS.values() if contents.choice.all_settings else ()

@@ -48,13 +48,12 @@ def _one_file(job: Job, form: str) -> Iterator[File]:
     from tuimon.analysis.aligned_steps import common_step_name
     from tuimon.analysis.run_states import failed_runs
     from tuimon.exports.pictures import COLUMNS, charts_across, charts_of, draw_charts, figure_class, options_of
-    from tuimon.model.views import Symbols
     from tuimon.panels import overlay_lines
 
     figure_class()  # raise an error before anything is read
     failed, runs = failed_runs(job.checked().alerts), job.runs()
     options = options_of(job.smooth, job.steps, max((run.last_step or 0 for run in runs), default=0))
-    if job.seeds and all(len(line.runs) == 1 for line in overlay_lines(runs, runs, True, Symbols.BRAILLE)):
+    if job.seeds and all(len(line.runs) == 1 for line in overlay_lines(runs, runs, True)):
         job.print_status("no two runs differ only in their seed; each has a line")
     name = runs[0].name if len(runs) == 1 else ""
     if len(runs) > 1:

@@ -165,7 +165,7 @@ def draw(
 def _state(run: Run, snapshot: Snapshot, now: float) -> tuple[str, str, str, list[tuple[str, str]]]:
     """Return the class of the state, its words, the evidence and the facts of a run; cleaned."""
     progress, critical = progress_of(run, now), critical_count(snapshot.alerts, run.id)
-    words = f"{state_sign(progress.state, False, critical)} {state_words(progress.state, critical)}"
+    words = f"{state_sign(progress.state, critical)} {state_words(progress.state, critical)}"
     facts = [fact for fact in facts_of(run, now, count_entries=False) if fact[0] != "state"]
     return "crashed" if critical else progress.state, words, clean(progress.evidence), facts
 

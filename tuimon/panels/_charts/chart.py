@@ -36,7 +36,7 @@ from tuimon.panels._charts.marks import (
     undrawn_alerts,
 )
 from tuimon.panels._charts.options import DEFAULTS, X_KINDS, ChartOptions
-from tuimon.panels._charts.overlay_lines import failure_sign
+from tuimon.panels._charts.overlay_lines import FAILURE_SIGN
 from tuimon.panels._charts.table import TableLine, line_table
 from tuimon.panels._charts.traces import (
     Series,
@@ -63,8 +63,6 @@ MAX_OVERLAY = 32
 """Maximum number of lines on a chart; the note has the number of the others."""
 _COLUMNS_PER_DOT = 6
 """Minimum distance of dots, in columns of the canvas, on average."""
-_AREA = {Symbols.BRAILLE: "⣿", Symbols.BLOCK: "▒", Symbols.ASCII: ":"}
-_PIN = {Symbols.BRAILLE: "◆", Symbols.BLOCK: "◆", Symbols.ASCII: "*"}
 
 
 def chart_of(
@@ -129,12 +127,12 @@ def chart_of(
     )
     background[:0] = seeds
     background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)
-    pin = f"{_PIN[symbols]} " if panel in options.pins else ""
+    pin = "◆ " if panel in options.pins else ""
     headline, place = _headline(plot, averages)
     drawn, names_below = _lines(plot, fronts, averages, base, cell_width(pin + clean(title)) + row_width(headline))
     own = [trace for trace in traces if trace.run.id == run.id]
     unseen = () if overlaid else undrawn
-    notes = undrawn_alerts(run, unseen, options.alerts, symbols) + outside_notes(levels, y.low, y.high, symbols)
+    notes = undrawn_alerts(run, unseen, options.alerts) + outside_notes(levels, y.low, y.high)
     notes.append(f"smoothed by {options.weight:g}" if noisy else "")
     notes.append(f"{y.scale} scale" if y.scale != "linear" and options.y_scale == "auto" else "")
     block = max(average.block for average in averages.values())
@@ -317,7 +315,7 @@ def _seed_lines(plot: _Plot, behind: Series) -> list[Line]:
     if drawn is None:
         return []
     mean, band = drawn
-    area = Line("", Role.FAINT, band, filled=True, behind=True, glyph=_AREA[plot.symbols])
+    area = Line("", Role.FAINT, band, filled=True, behind=True, glyph="⣿" if plot.symbols is Symbols.BRAILLE else "▒")
     return [*([area] if len(behind.readings) > 1 else []), Line("base", Role.MUTED, mean, behind=True)]
 
 
@@ -363,12 +361,12 @@ def _table(plot: _Plot) -> Rows:
         for trace in stroke.traces:
             name = runs[len(lines)] if overlaid else trace.metric
             if stroke.line is not None and trace.run.id in stroke.line.failed:
-                name = f"{name} {failure_sign(plot.symbols)}"
+                name = f"{name} {FAILURE_SIGN}"
             lines.append(TableLine(trace, name, stroke.role, stroke.glyph, window))
     name_width = 0 if overlaid else plot.size.width // 2
     rows = line_table(lines, plot.symbols, options.cursor, plot.size.width, window is not None, plot.place, name_width)
     own = next((stroke for stroke in strokes if any(trace.run.id == run.id for trace in stroke.traces)), None)
-    legend = milestone_legend(run, plot.symbols)
+    legend = milestone_legend(run)
     if own is None or not legend:
         return rows
     return (*rows, ((f"{own.glyph} ", own.role), *legend) if overlaid else legend)

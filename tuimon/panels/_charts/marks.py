@@ -15,7 +15,7 @@ from tuimon.draw.marks import glyph_of
 from tuimon.draw.numbers import format_exact
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Steps
-from tuimon.model.views import Envelope, Line, Mark, Role, Row, Symbols
+from tuimon.model.views import Envelope, Line, Mark, Role, Row
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._charts.traces import Trace
 from tuimon.panels._metrics import by_concept, curve_or_none, panel_concepts
@@ -94,10 +94,10 @@ def _alert_marks(run: Run, own: Sequence[Trace], undrawn: Sequence[str], alerts:
             yield Mark(drawn.x_of_step(step, trace.scale), "alert", alert.rule)
 
 
-def undrawn_alerts(run: Run, undrawn: Sequence[str], alerts: Sequence[Alert], symbols: Symbols) -> list[str]:
+def undrawn_alerts(run: Run, undrawn: Sequence[str], alerts: Sequence[Alert]) -> list[str]:
     """Return "⚑ loss" for each metric without a line that has an alert."""
     names = dict.fromkeys(alert.metric for alert in alerts if alert.run == run.id and alert.metric in undrawn)
-    return [f"{glyph_of('alert', symbols)} {clean(name)}" for name in names]
+    return [f"{glyph_of('alert')} {clean(name)}" for name in names]
 
 
 def note_rows(own: Sequence[Trace], note: RunNote, low: float, high: float) -> list[Row]:
@@ -221,12 +221,12 @@ def milestones(run: Run, names: Sequence[str], scale: Scale, low: float, high: f
     return tuple(marks)
 
 
-def milestone_legend(run: Run, symbols: Symbols) -> Row:
+def milestone_legend(run: Run) -> Row:
     """Return the legend of these marks with the last one; () without marks."""
     evaluation = _evaluation(run)
     steps = {"checkpoint": run.checkpoints, "evaluation": evaluation.steps.tolist() if evaluation is not None else ()}
     texts = [
-        f"{glyph_of(kind, symbols)} {plural(len(known), kind)}, the last at {known[-1]}"
+        f"{glyph_of(kind)} {plural(len(known), kind)}, the last at {known[-1]}"
         for kind, known in steps.items()
         if known
     ]
@@ -292,11 +292,10 @@ def threshold_lines(values: Sequence[float], columns: int) -> list[Line]:
     return lines
 
 
-def outside_notes(values: Sequence[float], low: float, high: float, symbols: Symbols) -> list[str]:
+def outside_notes(values: Sequence[float], low: float, high: float) -> list[str]:
     """Return "↑ 5, 6" for the thresholds above the limits, and "↓ -2" for those below."""
     above, below = [value for value in values if value > high], [value for value in values if value < low]
-    arrows = "^v" if symbols is Symbols.ASCII else "↑↓"
-    sides = zip(arrows, (above, below), strict=True)
+    sides = ("↑", above), ("↓", below)
     return [f"threshold {arrow} {', '.join(map(format_exact, outside))}" for arrow, outside in sides if outside]
 
 

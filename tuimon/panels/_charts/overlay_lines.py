@@ -9,12 +9,14 @@ from msgspec import Struct
 from tuimon.analysis.comparing import distinct_names, seed_groups, seedless, seedless_name
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.run_states import state_sign
-from tuimon.model.views import SERIES_ROLES, Role, Span, Symbols
+from tuimon.model.views import SERIES_ROLES, Role, Span
 from tuimon.store import Run
 
-SHAPES = {Symbols.BRAILLE: "●▲■◆○△□◇", Symbols.BLOCK: "●▲■◆○△□◇", Symbols.ASCII: "o#+x*%@&"}
+SHAPES = "●▲■◆○△□◇"
 """Markers that distinguish the lines of a chart without colour."""
 
+FAILURE_SIGN = state_sign("", critical=1)
+"""Sign of a run that is not healthy."""
 _MOST_DISTINCT = 64
 """Number of pairs of a marker and a role; later runs have those of `marker_of`."""
 
@@ -36,13 +38,12 @@ class OverlayLine(Struct, frozen=True):
         return f"{len(self.failed)} of {len(self.runs)} not healthy" if self.failed else ""
 
 
-def marker_of(id: int, symbols: Symbols) -> Span:
+def marker_of(id: int) -> Span:
     """Return the marker and role of the run with this id: the same in all charts, distinct for 64 runs."""
-    shapes = SHAPES[symbols]
-    return shapes[(id + id // len(SERIES_ROLES)) % len(shapes)], SERIES_ROLES[id % len(SERIES_ROLES)]
+    return SHAPES[(id + id // len(SERIES_ROLES)) % len(SHAPES)], SERIES_ROLES[id % len(SERIES_ROLES)]
 
 
-def distinct_markers(ids: Iterable[int], symbols: Symbols) -> dict[int, Span]:
+def distinct_markers(ids: Iterable[int]) -> dict[int, Span]:
     """Map the ids of runs that are drawn together to markers and roles; none is repeated before all are used.
 
     A run has those of `marker_of` unless a run with a lower id has the marker or the role, so that the order of the
@@ -52,7 +53,7 @@ def distinct_markers(ids: Iterable[int], symbols: Symbols) -> dict[int, Span]:
     for id in sorted(ids):
         shapes = {shape for shape, _ in markers.values()}
         roles = {role for _, role in markers.values()}
-        known = [marker_of(id + more, symbols) for more in range(_MOST_DISTINCT)]
+        known = [marker_of(id + more) for more in range(_MOST_DISTINCT)]
         free = [marker for marker in known if marker not in markers.values()] or known
         markers[id] = min(free, key=lambda marker: (marker[0] in shapes) + (marker[1] in roles))
     return markers
@@ -62,7 +63,6 @@ def overlay_lines(
     chosen: Sequence[Run],
     among: Sequence[Run],
     grouped: bool,
-    symbols: Symbols,
     markers: Mapping[int, Span] | None = None,
     failed: Container[int] = (),
 ) -> tuple[OverlayLine, ...]:
@@ -81,21 +81,15 @@ def overlay_lines(
     if len(lines) < 2 and all(len(runs) == 1 for runs in lines):
         return ()
     if markers is None:
-        markers = distinct_markers([runs[0].id for runs in lines], symbols)
-    signs = [markers.get(runs[0].id) or marker_of(runs[0].id, symbols) for runs in lines]
+        markers = distinct_markers([runs[0].id for runs in lines])
+    signs = [markers.get(runs[0].id) or marker_of(runs[0].id) for runs in lines]
     names = [runs[0].name if len(runs) == 1 else seedless_name(runs[0].name) for runs in lines]
-    cross = failure_sign(symbols)
     result = []
     for name, runs, sign in zip(distinct_names(names), lines, signs, strict=True):
         bad = frozenset(run.id for run in runs if len(runs) > 1 and run.id in failed)
         label = name if len(runs) == 1 else f"{name} ×{len(runs)}"
-        result.append(OverlayLine(runs, f"{label} {cross}" if bad else label, *sign, bad))
+        result.append(OverlayLine(runs, f"{label} {FAILURE_SIGN}" if bad else label, *sign, bad))
     return tuple(result)
-
-
-def failure_sign(symbols: Symbols) -> str:
-    """Return the sign of a run that is not healthy."""
-    return state_sign("", symbols is Symbols.ASCII, critical=1)
 
 
 @cached_per_run

@@ -15,7 +15,6 @@ from tuimon.panels._charts.traces import Trace
 from tuimon.store import METRIC_AXIS, Curve, CurvePoint
 from tuimon.text import clean, fit_distinct
 
-_DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
 _DIGITS = 10
 """Maximum characters of a value."""
 _LABEL = 32
@@ -69,7 +68,7 @@ def line_table(
     names = fit_distinct([clean(line.label) for line in lines], name_width)
     spans: list[list[Span]] = [[(head, Role.MUTED) for head in heads]]
     for line, curve, name in zip(lines, curves, names, strict=True):
-        title, *values = _cells(line, curve, f"{line.glyph or _DOT[symbols]} {name}", sign)
+        title, *values = _cells(line, curve, f"{line.glyph or '●'} {name}", sign)
         spans.append([(title, line.role), *((value, Role.TEXT) for value in values)])
     return tuple(map(_stripped, aligned(spans, width, left=range(len(heads)))))
 

@@ -49,7 +49,7 @@ class TogetherPanel(Panel, frozen=True):
             symbols,
             options if alike else linear,
             panel=self.id,
-            markers=SHAPES[symbols] if options.weight and not alike else "",
+            markers=SHAPES if options.weight and not alike else "",
         )
         return view if alike or len(readings) < 2 else _normalised(view, options)
 

@@ -95,7 +95,7 @@ def metric_columns(
         return Column(id, more.pop("head", id), exact, cell, least, keep, down=more.pop("down", True), **more)
 
     def name_cell(name: str, width: int) -> Row:
-        return _name(metric(name), (shown or {}).get(name) or clean(name), width, symbols)
+        return _name(metric(name), (shown or {}).get(name) or clean(name), width)
 
     def before(metric: _Metric) -> float | None:
         return (usual or {}).get(metric.name)
@@ -118,10 +118,9 @@ def metric_columns(
     )
 
 
-def metric_signs(selected: bool, marked: bool, symbols: Symbols) -> Row:
+def metric_signs(selected: bool, marked: bool) -> Row:
     """Return the signs before the first column: cursor and mark."""
-    cursor, mark = (">", "*") if symbols is Symbols.ASCII else ("▸", "●")
-    return ((f"{cursor if selected else ' '}{mark if marked else ' '}", Role.ACCENT),)
+    return ((f"{'▸' if selected else ' '}{'●' if marked else ' '}", Role.ACCENT),)
 
 
 def _metric(run: Run, symbols: Symbols, cursor: int | None, name: str) -> _Metric | None:
@@ -132,12 +131,11 @@ def _metric(run: Run, symbols: Symbols, cursor: int | None, name: str) -> _Metri
     return _Metric(run, name, curve, meaning, factor_of(meaning, curve), symbols, cursor)
 
 
-def _name(metric: _Metric | None, shown: str, width: int, symbols: Symbols) -> Row:
+def _name(metric: _Metric | None, shown: str, width: int) -> Row:
     """Return the name, muted without points, with a sign if two sources have different values."""
     if metric is None or not metric.run.disagreements(metric.name):
         return ((fit_name(shown, width), Role.MUTED if metric is None else Role.TEXT),)
-    sign = "!=" if symbols is Symbols.ASCII else "≠"
-    return (fit_name(shown, max(width - len(sign) - 1, 1)), Role.TEXT), (f" {sign}", Role.WARNING)
+    return (fit_name(shown, max(width - 2, 1)), Role.TEXT), (" ≠", Role.WARNING)
 
 
 def _recent(metric: _Metric, width: int) -> Row:

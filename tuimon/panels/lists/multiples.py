@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from tuimon.draw import render
 from tuimon.draw.window import Window
-from tuimon.model.views import Rows, Size, Symbols
+from tuimon.model.views import Rows, Size
 from tuimon.panels._charts.curve_panel import metric_panel
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._charts.overlay_lines import OverlayLine, overlay_lines
@@ -118,12 +118,12 @@ def common_limits(runs: Sequence[Run], metric: str) -> Limits:
     return Limits(limits_of(runs, metric), steps_of(runs, metric))
 
 
-def merged(runs: Sequence[Run], symbols: Symbols, failed: Container[int] = ()) -> dict[int, OverlayLine]:
+def merged(runs: Sequence[Run], failed: Container[int] = ()) -> dict[int, OverlayLine]:
     """Map the first run of each group of runs that differ only in their seed to the line that all of them share.
 
     failed: ids of runs that are not healthy.
     """
-    lines = overlay_lines(runs, runs, True, symbols, {}, failed)
+    lines = overlay_lines(runs, runs, True, {}, failed)
     return {line.runs[0].id: line for line in lines if len(line.runs) > 1}
 
 

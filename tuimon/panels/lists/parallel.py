@@ -82,7 +82,7 @@ def parallel_rows(axes: Sequence[Axis], selected: int, width: int, height: int, 
     if 0 <= selected < len(layers):
         layers[selected] = _SELECTED
     owners, masks = _drawn(heights, places, width, tall, layers, symbols)
-    codes, bar = glyphs(symbols).codes, "|" if symbols is Symbols.ASCII else "│"
+    codes = glyphs(symbols).codes
     drawn: list[Row] = []
     for y in range(tall):
         spans: list[Span] = []
@@ -91,7 +91,7 @@ def parallel_rows(axes: Sequence[Axis], selected: int, width: int, height: int, 
             if mask:
                 spans.append((chr(int(codes[mask])), roles[int(owners[y, x])]))
             else:
-                spans.append((bar if x in places else " ", Role.AXIS))
+                spans.append(("│" if x in places else " ", Role.AXIS))
         drawn.append(tuple(spans))
     heads = [axis.head + " (log)" * is_log for axis, (*_, is_log) in zip(axes, scaled, strict=True)]
     names = _labels(heads, places, width, Role.TITLE)
@@ -105,17 +105,16 @@ def result_of(axes: Sequence[Axis]) -> Axis | None:
     return axes[0] if axes and axes[0].is_result else None
 
 
-def quarters_row(result: Axis | None, symbols: Symbols, room: int) -> Row:
+def quarters_row(result: Axis | None, room: int) -> Row:
     """Return the meaning of the colours of the lines; () if the runs have no result or it does not fit in `room` cells.
 
     The quarters are numbered, because the colours of a terminal with 16 of them have no order.
     """
     if result is None:
         return ()
-    sign = "#" if symbols is Symbols.ASCII else "■"
     spans: list[Span] = [(f"  {result.head}:", Role.MUTED)]
     for role, quarter in zip(_ROLES[1 : _BEST + 1], ("lowest", "2nd", "3rd", "highest quarter", "best"), strict=True):
-        spans += ((f" {sign}", role), (f" {quarter}", Role.MUTED))
+        spans += ((" ■", role), (f" {quarter}", Role.MUTED))
     return tuple(spans) if row_width(spans) <= room else ()
 
 

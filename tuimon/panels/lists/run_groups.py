@@ -16,6 +16,7 @@ from tuimon.analysis.statistics import statistics
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
+from tuimon.draw.table import cursor_sign
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.overlay_lines import seed_group_key
 from tuimon.panels._metrics import MetricReading
@@ -122,13 +123,11 @@ def seed_titles(runs: Sequence[Run], listing: Listing) -> dict[int, str]:
 def group_row(group: RunGroup, listing: Listing, selected: bool, width: int, values: Row) -> Row:
     """Return the row of a heading: its arrow, title, number of runs, number of runs with alerts, and their values, see
     `group_values`."""
-    ascii_only = listing.symbols is Symbols.ASCII
-    cursor, arrow = (">" if ascii_only else "▌"), ("+-" if ascii_only else "▸▾")[not group.folded]
     alarmed = sum(run.id in listing.alerts for run in group.runs)
     critical = any(run.id in listing.critical for run in group.runs)
     spans: list[Span] = [
-        (cursor if selected else " ", Role.ACCENT),
-        (f"{arrow} ", Role.MUTED),
+        cursor_sign(selected, listing.symbols),
+        ("▸ " if group.folded else "▾ ", Role.MUTED),
         (clean(group.title), Role.ACCENT if selected else Role.TITLE),
         (f"  {plural(len(group.runs), 'run')}", Role.MUTED),
     ]

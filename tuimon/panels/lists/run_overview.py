@@ -39,9 +39,9 @@ def overview(runs: Sequence[Run], listing: Listing, grouped: bool, size: Size, s
         sorted_by = None
     every = [run for run in chosen if (sorted_by or main_of)(run) is not None]
     grouped = grouped or len(every) > MOST_LINES
-    lines = overlay_lines(every, every, grouped, listing.symbols, listing.markers, listing.failed)
+    lines = overlay_lines(every, every, grouped, listing.markers, listing.failed)
     if any(len(line.runs) > 1 for line in lines):  # a group has no colour in the list
-        lines = overlay_lines(every, every, grouped, listing.symbols, failed=listing.failed)
+        lines = overlay_lines(every, every, grouped, failed=listing.failed)
     lines = lines[:MOST_LINES]
     known = [run for line in lines for run in line.runs]
     if len(known) < 2 or not lines or size.width < LEAST.width or size.height < LEAST.height:

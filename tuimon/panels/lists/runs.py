@@ -111,7 +111,7 @@ class Listing(Struct, frozen=True):
 
     def marker(self, run: Run) -> Span:
         """Return the marker and role of a run."""
-        return self.markers.get(run.id) or marker_of(run.id, self.symbols)
+        return self.markers.get(run.id) or marker_of(run.id)
 
     def note(self, run: Run) -> RunNote:
         """Return the note about a run, which may be empty."""
@@ -125,7 +125,7 @@ def _state_rank(run: Run, listing: Listing) -> int:
 def _state(run: Run, listing: Listing, width: int) -> Row:
     state = state_at(run, listing.now)
     critical = run.id in listing.critical
-    sign = state_sign(state, listing.symbols is Symbols.ASCII, critical)
+    sign = state_sign(state, critical)
     role = Role.CRITICAL if critical else _ROLES.get(state, Role.MUTED)
     if state == "reading" and width > 1 and 0 < (percent := percent_read((run,))) < 100:
         state = f"{percent}% read"

@@ -54,7 +54,7 @@ class MetricTable(Table[str]):
         return tuple(scatter_plot(self.run, x, y, self.options, Size(width, height - taken), self.symbols))
 
     def signs(self, item: str, selected: bool) -> Row:
-        return metric_signs(selected, item in self.marked, self.symbols)
+        return metric_signs(selected, item in self.marked)
 
     def prepare(self, visible: Sequence[str]) -> None:
         cells = next(cells for column, cells in self.fitted if column.id == "metric")

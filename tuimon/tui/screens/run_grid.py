@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tuimon.draw.rows import fit_row
-from tuimon.model.views import Role, Row, Rows, Size, Symbols
+from tuimon.model.views import Role, Row, Rows, Size
 from tuimon.panels import OverlayLine
 from tuimon.panels.lists import multiples
 from tuimon.panels.lists.runs import Listing
@@ -102,8 +102,7 @@ class RunGrid(Table[Run]):
         if run is not self.selected or not rows:
             return rows
         (title, _), *others = rows[0]
-        cursor = ">" if listing.symbols is Symbols.ASCII else "▌"
-        return ((cursor + title[1:], Role.ACCENT), *others), *rows[1:]
+        return (("▌" + title[1:], Role.ACCENT), *others), *rows[1:]
 
     def forget_widths(self) -> None:
         self._drawn.clear()

@@ -166,7 +166,7 @@ class RunListScreen(TableScreen[RunTable]):
         if not grid.metric:
             grid.metric = multiples.first_metric(runs, self.table.run_selected, state.runs.metric)
         shown = multiples.with_metric(runs, grid.metric)
-        lines = multiples.merged(shown, state.symbols, listing.failed) if state.runs.grouped else {}
+        lines = multiples.merged(shown, listing.failed) if state.runs.grouped else {}
         grid.show(shown, listing, state.theme, lines)
         page, pages = grid.page
         head: list[Span] = [

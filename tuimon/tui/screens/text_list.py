@@ -8,7 +8,7 @@ from typing import Any
 from tuimon import lazy_re as re
 from tuimon.draw.numbers import format_value
 from tuimon.draw.table import KEPT, Column
-from tuimon.model.views import Role, Symbols
+from tuimon.model.views import Role
 from tuimon.redact import redacted_text
 from tuimon.samples.flags import NAMES
 from tuimon.samples.group_labels import GroupLabels
@@ -23,14 +23,14 @@ _WORDS = 24
 _LONGEST_TEXT = 2000
 _SAMPLE = 256
 """Number of texts whose parts of the reward have columns."""
-_BARS, _ASCII_BARS = "▁▂▃▄▅▆▇█", "_.:-=+*#"
+_BARS = "▁▂▃▄▅▆▇█"
 _MOST_BARS = 16
 _LETTERS = "".join(name[0].upper() if name != "empty" else "∅" for name in NAMES.values())
 
 
-def list_columns(choice: Choice, symbols: Symbols) -> tuple[Column[Any], ...]:
+def list_columns(choice: Choice) -> tuple[Column[Any], ...]:
     """Return the columns of what is listed (`Choice.items`)."""
-    return _group_columns(choice, symbols) if choice.mode == GROUPS else _sample_columns(choice.entries)
+    return _group_columns(choice) if choice.mode == GROUPS else _sample_columns(choice.entries)
 
 
 def _column(
@@ -91,14 +91,13 @@ def _marks(entry: Entry) -> str:
     return (letters + "".join(letter for bit, letter in zip(NAMES, _LETTERS, strict=True) if entry.flags & bit))[:3]
 
 
-def _group_columns(choice: Choice, symbols: Symbols) -> tuple[Column[Group], ...]:
+def _group_columns(choice: Choice) -> tuple[Column[Group], ...]:
     labels = GroupLabels(entry.group for entry in choice.entries)
     rewards = rewards_of(choice.entries)
     low, high = min(rewards, default=0.0), max(rewards, default=0.0)
-    marks = _ASCII_BARS if symbols is Symbols.ASCII else _BARS
 
     def bars(group: Group) -> tuple[str, Role]:
-        shown = "".join(_bar(entry, low, high, marks) for entry in group.entries[:_MOST_BARS])
+        shown = "".join(_bar(entry, low, high) for entry in group.entries[:_MOST_BARS])
         return (shown[:-1] + "…" if len(group.entries) > _MOST_BARS else shown), Role.ACCENT
 
     def number(value: Callable[[Group], float]) -> Callable[[Group], tuple[str, Role]]:
@@ -120,12 +119,12 @@ def _group_columns(choice: Choice, symbols: Symbols) -> tuple[Column[Group], ...
     )
 
 
-def _bar(entry: Entry, low: float, high: float, marks: str) -> str:
+def _bar(entry: Entry, low: float, high: float) -> str:
     reward = finite(entry)
     if reward is None:
         return "?"
     share = (reward - low) / (high - low) if high > low else 1.0
-    return marks[min(int(share * len(marks)), len(marks) - 1)]
+    return _BARS[min(int(share * len(_BARS)), len(_BARS) - 1)]
 
 
 def _number(value: float | None) -> str:

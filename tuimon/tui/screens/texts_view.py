@@ -69,7 +69,7 @@ class SampleTable(Table[Any]):
         """Display a choice; the same row stays selected, whatever is in it."""
         if choice.items is not self.items or not self.columns:
             self.forget_widths()
-            self.columns = list_columns(choice, state.symbols)
+            self.columns = list_columns(choice)
         self._kept = None
         self.show_items(choice.items, self.columns, Order(), state.symbols, state.theme)
 
