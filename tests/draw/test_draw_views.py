@@ -42,10 +42,10 @@ PHASES = BarView(
     "step",
     (("12.4 s", Role.VALUE),),
     (
-        Bar("generate", 6.1, SERIES_ROLES[0], details("5.9 s", "8.8 s")),
-        Bar("old_log_probs", 1.9, SERIES_ROLES[1], details("1.8 s", "2.2 s")),
-        Bar("更新", 3.2, SERIES_ROLES[2], details("3.1 s", "3.6 s")),
-        Bar("sync", 0.3, SERIES_ROLES[3], details("0.3 s", "0.3 s")),
+        Bar("generate", 6.1, SERIES_ROLES[0], details("6.100", "49 %", "5.9 s", "8.8 s")),
+        Bar("old_log_probs", 1.9, SERIES_ROLES[1], details("1.900", "15 %", "1.8 s", "2.2 s")),
+        Bar("更新", 3.2, SERIES_ROLES[2], details("3.200", "26 %", "3.1 s", "3.6 s")),
+        Bar("sync", 0.3, SERIES_ROLES[3], details("0.3000", "2 %", "0.3 s", "0.3 s")),
     ),
     12.4,
     ("phase", "mean", "share", "p50", "p95"),
@@ -91,7 +91,7 @@ def test_the_parts_that_do_not_fit_are_summed() -> None:
 step                              12.4 s
 ##### generate #####======++ 更新 ++-...
 # generate  6.100  49 %  5.9 s  8.8 s
-  +3 more   5.400  44 %
+  +3 more
 generate is the bottleneck
 """
     )

@@ -1,8 +1,6 @@
 """BarView -> rows: a whole as one stacked bar, and a table of its parts.
 
-The table has the name of each part and the spans of its detail as right-aligned columns. If the view has two more
-column headings than a detail has spans (besides the name), value and share of the total are inserted; with one more,
-the value; without headings, both.
+The table has the name of each part and the spans of its detail as right-aligned columns.
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from tuimon.draw.numbers import format_fraction, format_value
 from tuimon.draw.rows import clean_row, fit_rows, join, title_row, wrap_row
 from tuimon.draw.table import aligned
 from tuimon.model.views import Bar, BarView, Role, Row, Rows, Size, Span, Symbols
@@ -71,20 +68,17 @@ def _with_label(text: str, label: str) -> str:
 def _table(view: BarView, width: int, height: int, symbols: Symbols) -> list[Row]:
     if height <= 0 or not view.bars:
         return []
-    total = max(view.total, sum(bar.value for bar in view.bars))
-    details = max(len(bar.detail) for bar in view.bars)
-    own = min(max(len(view.columns) - 1 - details, 0), 2) if view.columns else 2
     with_head = bool(view.columns) and height >= 3
     room = height - with_head
     rows = list(range(len(view.bars)))
     if len(rows) > room:
         by_size = sorted(rows, key=lambda row: -view.bars[row].value)
         rows = sorted(by_size[: max(room - 1, 1)])
-    cells = [_cells(view.bars[row], total, own, row, symbols) for row in rows]
+    cells = [_cells(view.bars[row], row, symbols) for row in rows]
     left = [bar for row, bar in enumerate(view.bars) if row not in rows]
     if left and room > 1:
         more = Bar(f"+{len(left)} more", sum(bar.value for bar in left), Role.MUTED)
-        cells.append(_cells(more, total, own, -1, symbols))
+        cells.append(_cells(more, -1, symbols))
     if with_head:
         cells.insert(
             0, [("  " + clean(view.columns[0]), Role.MUTED), *((clean(c), Role.MUTED) for c in view.columns[1:])]
@@ -92,8 +86,6 @@ def _table(view: BarView, width: int, height: int, symbols: Symbols) -> list[Row
     return aligned(cells[:height], width, _SHORTEST_NAME)
 
 
-def _cells(bar: Bar, total: float, own: int, index: int, symbols: Symbols) -> list[Span]:
+def _cells(bar: Bar, index: int, symbols: Symbols) -> list[Span]:
     key = _PLAIN_FILLS[index % len(_PLAIN_FILLS)] if symbols is Symbols.ASCII else "■"
-    share = bar.value / total if total > 0 else 0.0
-    values: list[Span] = [(format_value(bar.value), Role.VALUE), (format_fraction(share), Role.TEXT)]
-    return [(f"{key if index >= 0 else ' '} {clean(bar.label)}", bar.role), *values[:own], *clean_row(bar.detail)]
+    return [(f"{key if index >= 0 else ' '} {clean(bar.label)}", bar.role), *clean_row(bar.detail)]
