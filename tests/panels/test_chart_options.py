@@ -521,3 +521,13 @@ def test_a_validation_curve_beside_the_training_has_its_last_value_until_there_i
 def test_the_word_of_a_window_is_in_the_units_of_the_chosen_axis(axis: str, word: str) -> None:
     run = run_of({"loss": (range(1, 9), [1.0] * 8), "num_tokens": (range(1, 9), [1e6 * step for step in range(1, 9)])})
     assert ChartOptions(axis=axis, window=Window(1234567.0)).changes(run) == (word,)
+
+
+@pytest.mark.parametrize(
+    ("window", "kinds"), [(None, ["nan", "infinity"]), (Window(40, 90), []), (Window(20, 20), ["nan"])]
+)
+def test_only_values_within_the_window_are_marked(window: Window | None, kinds: list[str]) -> None:
+    values = [1.0] * 101
+    values[5], values[99] = math.nan, math.inf
+    view = chart(run_of({"m": (range(101), values)}), ChartOptions(window=window))
+    assert [mark.kind for mark in view.marks] == kinds

@@ -14,7 +14,7 @@ from tuimon.analysis.metric_filter import chosen as matching
 from tuimon.draw.marks import glyph_of
 from tuimon.draw.numbers import format_exact
 from tuimon.model.alerts import Alert
-from tuimon.model.points import Steps
+from tuimon.model.points import Floats, Steps
 from tuimon.model.views import Envelope, Line, Mark, Role, Row
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._charts.traces import Trace
@@ -125,17 +125,21 @@ def _nonfinite_marks(curve: Curve, scale: Scale, low: float, high: float, column
         return
     begin, end = curve.x_of_rows(starts, scale), curve.x_of_rows(ends - 1, scale)
     is_nan = np.isnan(curve.values[starts])
-    known = np.isfinite(begin) & np.isfinite(end)
-    begin, end, is_nan = begin[known], end[known], is_nan[known]
-    width = (high - low) / columns
-    first = np.clip((np.minimum(begin, end) - low) / width, 0, columns - 1).astype(np.int64)
-    last = np.clip((np.maximum(begin, end) - low) / width, 0, columns - 1).astype(np.int64)
     for kind, chosen in (("nan", is_nan), ("infinity", ~is_nan)):
-        covered = np.zeros(columns + 1, np.int64)
-        np.add.at(covered, first[chosen], 1)
-        np.add.at(covered, last[chosen] + 1, -1)
-        for column in np.flatnonzero(np.cumsum(covered[:-1])).tolist():
-            yield Mark(low + (column + 0.5) * width, kind)
+        first, last = np.minimum(begin, end)[chosen], np.maximum(begin, end)[chosen]
+        yield from _column_marks(kind, first, last, low, high, columns)
+
+
+def _column_marks(kind: str, begin: Floats, end: Floats, low: float, high: float, columns: int) -> Iterator[Mark]:
+    """Yield a mark for each column that one of the stretches from begin to end, both included, touches."""
+    width = (high - low) / columns
+    inside = (end >= low) & (begin <= high)
+    first, last = (np.clip((x[inside] - low) / width, 0, columns - 1).astype(np.int64) for x in (begin, end))
+    covered = np.zeros(columns + 1, np.int64)
+    np.add.at(covered, first, 1)
+    np.add.at(covered, last + 1, -1)
+    for column in np.flatnonzero(np.cumsum(covered[:-1])).tolist():
+        yield Mark(low + (column + 0.5) * width, kind)
 
 
 def restart_steps(run: Run, curve: Curve) -> Steps:
@@ -201,24 +205,20 @@ def checkpoint_step(best: Mapping[str, Any]) -> int | None:
 # ---------------------------------------------------------------------- checkpoints and evaluations
 
 
-def milestones(run: Run, names: Sequence[str], scale: Scale, low: float, high: float, columns: int) -> tuple[Mark, ...]:
-    """Return marks of checkpoints and evaluations for a chart of these metrics, at most one of a kind per column.
+def milestones(run: Run, names: Sequence[str], scale: Scale, low: float, high: float, columns: int) -> Iterator[Mark]:
+    """Yield marks of checkpoints and evaluations for a chart of these metrics, at most one of a kind per column.
 
     Evaluations are left out if the chart shows a validation metric itself.
     """
-    width = (high - low) / columns
-    marks: dict[Mark, None] = {}
     if names[0] in run.main_metrics:
         leading = run.curve(names[0])
         xs = np.array([leading.x_of_step(step, scale) for step in run.checkpoints])
-        inside = xs[(xs >= low) & (xs <= low + columns * width)]
-        places = distinct(np.clip((inside - low) // width, 0, columns - 1))
-        marks |= dict.fromkeys(Mark(low + (column + 0.5) * width, "checkpoint") for column in places.tolist())
+        yield from _column_marks("checkpoint", xs, xs, low, high, columns)
     evaluation = None if any(classify(name).split == "val" for name in names) else _evaluation(run)
     if evaluation is not None:
         filled = np.flatnonzero(np.isfinite(evaluation.envelope(low, high, columns, scale).low))
-        marks |= dict.fromkeys(Mark(low + (column + 0.5) * width, "evaluation") for column in filled.tolist())
-    return tuple(marks)
+        centres = np.array(low + (filled + 0.5) * ((high - low) / columns), np.float64)
+        yield from _column_marks("evaluation", centres, centres, low, high, columns)
 
 
 def milestone_legend(run: Run) -> Row:
