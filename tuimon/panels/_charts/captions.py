@@ -141,7 +141,7 @@ def _difference(stroke: Stroke, options: ChartOptions, base: Trace | None) -> st
     if base is None or stroke.line is None or len(stroke.traces) > 1 or options.base in stroke.line.runs:
         return ""
     trace = stroke.traces[0]
-    delta = level_difference(trace.reading, base.reading) if trace.step is None else None
+    delta = level_difference(trace, base) if trace.step is None else None
     if base.is_inside and trace.is_inside:
         delta = trace.value - base.value
     text = signed(delta, "")[0] if delta is not None else ""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from tuimon.analysis.comparison_rows import level_until
 from tuimon.analysis.smoothing import smooth
@@ -19,7 +19,6 @@ from tuimon.panels._charts.overlay_lines import OverlayLine
 from tuimon.panels._metrics import MetricReading
 from tuimon.store import Curve, Run, Scale, envelope_of_points
 from tuimon.store.envelope import wide_enough
-from tuimon.vocabulary import Meaning
 
 _BLOCKS = 2048
 """Maximum number of values (block means) per chart that an average is computed from."""
@@ -44,11 +43,10 @@ class Series(Struct, frozen=True, eq=False):
     """The line of an overlay, which has its own name, marker and colour."""
 
 
-class Trace(Struct, frozen=True, eq=False):
+class Trace(MetricReading, frozen=True, eq=False):
     """A metric of a run on the x axis of a chart."""
 
     run: Run
-    reading: MetricReading
     scale: Scale
     limits: tuple[float, float]
     """x of the first and the last point."""
@@ -59,26 +57,6 @@ class Trace(Struct, frozen=True, eq=False):
     """Whether the cursor is between the first and the last point."""
     own_step: bool = False
     """Whether `step` was found by its place on an axis on which runs differ in it; it is shown beside the value."""
-
-    @property
-    def metric(self) -> str:
-        """Name of the metric as logged."""
-        return self.reading.metric
-
-    @property
-    def meaning(self) -> Meaning:
-        """Meaning of the metric."""
-        return self.reading.meaning
-
-    @property
-    def curve(self) -> Curve:
-        """The logged points."""
-        return self.reading.curve
-
-    @property
-    def factor(self) -> float:
-        """Converts logged values to those that are drawn."""
-        return self.reading.factor
 
     @property
     def value(self) -> float:
@@ -169,7 +147,7 @@ def trace_of(run: Run, reading: MetricReading | None, axis: str) -> Trace | None
     if reading is None or scale is None:
         return None
     limits = reading.curve.limits(scale)
-    return None if limits is None else Trace(run, reading, scale, limits)
+    return None if limits is None else Trace(**asdict(reading), run=run, scale=scale, limits=limits)
 
 
 def scale_of(run: Run, axis: str) -> Scale | None:

@@ -7,32 +7,27 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
-from msgspec import Struct
+from msgspec.structs import asdict
 
 from tuimon.analysis.change import change
-from tuimon.analysis.printed_units import meaning_of
 from tuimon.draw.numbers import format_number, thousands
 from tuimon.draw.table import KEPT, Column
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels._charts.captions import recent_change_row
 from tuimon.panels._charts.traces import spark
-from tuimon.panels._metrics import curve_or_none, factor_of
-from tuimon.store import Curve, CurvePoint, Run
+from tuimon.panels._metrics import MetricReading, reading_of
+from tuimon.store import CurvePoint, Run
 from tuimon.text import cell_width, clean, fit, fit_name
-from tuimon.vocabulary import Meaning, unit_text
+from tuimon.vocabulary import unit_text
 
 Value: TypeAlias = "Callable[[_Metric], Any]"
 Show: TypeAlias = "Callable[[_Metric, int], Row]"
 
 
-class _Metric(Struct, frozen=True):
-    """A metric with at least one point, as a row."""
+class _Metric(MetricReading, frozen=True, eq=False):
+    """A metric with at least one point, as a row. All values are in the unit of its concept."""
 
     run: Run
-    name: str
-    curve: Curve
-    meaning: Meaning
-    factor: float
     symbols: Symbols
     cursor: int | None = None
 
@@ -41,12 +36,12 @@ class _Metric(Struct, frozen=True):
         if value is None:
             return ()
         unit = unit_text(self.meaning.unit)
-        text, role = format_number(value * self.factor, unit), Role.VALUE if math.isfinite(value) else Role.CRITICAL
+        text, role = format_number(value, unit), Role.VALUE if math.isfinite(value) else Role.CRITICAL
         return ((f"{text} {unit}" if unit and len(text) + 1 + cell_width(unit) <= width else text, role),)
 
-    @property
-    def last(self) -> float:
-        return float(self.curve.values[-1])
+    def value(self, point: CurvePoint | None) -> float | None:
+        """The value of a point."""
+        return None if point is None else point.value * self.factor
 
     @property
     def at_cursor(self) -> CurvePoint | None:
@@ -55,13 +50,11 @@ class _Metric(Struct, frozen=True):
 
     @property
     def least(self) -> float | None:
-        sample = self.curve.min if self.factor > 0 else self.curve.max
-        return sample.value if sample else None
+        return self.value(self.curve.min if self.factor > 0 else self.curve.max)
 
     @property
     def most(self) -> float | None:
-        sample = self.curve.max if self.factor > 0 else self.curve.min
-        return sample.value if sample else None
+        return self.value(self.curve.max if self.factor > 0 else self.curve.min)
 
     @property
     def change(self) -> float:
@@ -98,17 +91,22 @@ def metric_columns(
         return _name(metric(name), (shown or {}).get(name) or clean(name), width)
 
     def before(metric: _Metric) -> float | None:
-        return (usual or {}).get(metric.name)
+        known = (usual or {}).get(metric.metric)
+        return None if known is None else known * metric.factor
 
     return (
         Column("metric", "metric", str.lower, name_cell, 14, KEPT, ((94, 24), (6, 35)), 200, right=False),
-        *([column("at", _value_at, _at, 16, KEPT, head=f"at {cursor}")] if cursor is not None else []),
+        *(
+            [column("at", lambda m: m.value(m.at_cursor), _at, 16, KEPT, head=f"at {cursor}")]
+            if cursor is not None
+            else []
+        ),
         *(
             [column("before", before, lambda m, width: m.number(before(m), width), 12, KEPT)]
             if usual is not None
             else []
         ),
-        column("last", lambda m: m.last * m.factor, lambda m, width: m.number(m.last, width), 12, 96),
+        column("last", lambda m: m.last, lambda m, width: m.number(m.last, width), 12, 96),
         column("recent", lambda m: m.change, _recent, 11, 8, right=False),
         column("min", lambda m: m.least, lambda m, width: m.number(m.least, 0), 10, 7, down=False),
         column("max", lambda m: m.most, lambda m, width: m.number(m.most, 0), 10, 8),
@@ -124,16 +122,13 @@ def metric_signs(selected: bool, marked: bool) -> Row:
 
 
 def _metric(run: Run, symbols: Symbols, cursor: int | None, name: str) -> _Metric | None:
-    curve = curve_or_none(run, name)
-    if curve is None:
-        return None
-    meaning = meaning_of(run, name)
-    return _Metric(run, name, curve, meaning, factor_of(meaning, curve), symbols, cursor)
+    reading = reading_of(run, (name,))
+    return None if reading is None else _Metric(**asdict(reading), run=run, symbols=symbols, cursor=cursor)
 
 
 def _name(metric: _Metric | None, shown: str, width: int) -> Row:
     """Return the name, muted without points, with a sign if two sources have different values."""
-    if metric is None or not metric.run.disagreements(metric.name):
+    if metric is None or not metric.run.disagreements(metric.metric):
         return ((fit_name(shown, width), Role.MUTED if metric is None else Role.TEXT),)
     return (fit_name(shown, max(width - 2, 1)), Role.TEXT), (" ≠", Role.WARNING)
 
@@ -150,11 +145,11 @@ def _curve(metric: _Metric, width: int) -> Row:
 
 
 def _provenance(metric: _Metric) -> Any:
-    return metric.run.provenance(metric.name)[:1] or None
+    return metric.run.provenance(metric.metric)[:1] or None
 
 
 def _source(metric: _Metric, width: int) -> Row:
-    sources = metric.run.provenance(metric.name)
+    sources = metric.run.provenance(metric.metric)
     if not sources:
         return ()
     more = f" +{len(sources) - 1}" if len(sources) > 1 else ""
@@ -167,11 +162,6 @@ def _at(metric: _Metric, width: int) -> Row:
     if sample is None:
         return (("-", Role.MUTED),)
     if metric.curve.ordinal or sample.step == metric.cursor:
-        return metric.number(sample.value, width)
+        return metric.number(metric.value(sample), width)
     place = f" @ {sample.step}"
-    return (*metric.number(sample.value, width - len(place)), (place, Role.MUTED))
-
-
-def _value_at(metric: _Metric) -> float | None:
-    sample = metric.at_cursor
-    return None if sample is None else sample.value * metric.factor
+    return (*metric.number(metric.value(sample), width - len(place)), (place, Role.MUTED))
