@@ -164,10 +164,8 @@ def paths_of(run: Run, samples: Sequence[str] = ()) -> tuple[str, ...]:
 
 def as_lines(found: TextsEntry, width: int | None) -> Iterator[str]:
     """Yield lines of at most `width` cells (None: unlimited)."""
-    step = "no step" if found.step is None else f"step {found.step}"
-    split = ", validation" if found.split == "validation" else ""
     mean = format_value(math.nan if found.mean_reward is None else found.mean_reward)
-    lines = [f"texts of {step}{split}: {found.count}, mean reward {mean}"]
+    lines = [f"texts of {_place(found)}: {found.count}, mean reward {mean}"]
     for name, samples in (("worst", found.worst), ("best", found.best)):
         for sample in samples:
             reward = "unknown" if sample.reward is None else format_value(sample.reward)
@@ -200,9 +198,12 @@ def for_page(found: Extremes | None) -> dict[str, Any] | None:
         for sample in samples
     ]  # fmt: skip
     note = f"{found.count} texts, mean reward {format_value(found.mean)}"
+    return {"title": f"Texts of {_place(found)}", "note": note, "samples": parts}
+
+
+def _place(found: TextsEntry | Extremes) -> str:
     step = "no step" if found.step is None else f"step {found.step}"
-    split = ", validation" if found.split == "validation" else ""
-    return {"title": f"Texts of {step}{split}", "note": note, "samples": parts}
+    return f"{step}, validation" if found.split == "validation" else step
 
 
 def _texts(sample: Sample) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Texts that several panels use: values, signed numbers, changes, plurals."""
+"""Texts that several panels use: values, signed numbers, changes, plurals; and the colours of states."""
 
 from __future__ import annotations
 
@@ -8,6 +8,15 @@ from tuimon.analysis.words import day, time_of_day
 from tuimon.draw.numbers import format_value, thousands
 from tuimon.model.views import Role, Span, Symbols
 from tuimon.vocabulary import DATE, unit_text
+
+STATE_ROLES = {
+    "running": Role.GOOD,
+    "finished": Role.TEXT,
+    "quiet": Role.WARNING,
+    "unknown": Role.WARNING,
+    "crashed": Role.CRITICAL,
+}
+"""State of a run -> role; others are muted."""
 
 
 def value_text(value: float, unit: str) -> str:

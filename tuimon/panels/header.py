@@ -20,18 +20,12 @@ from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._charts.panel import Panel
 from tuimon.panels._metrics import by_concept, curve_or_none, reading_of
 from tuimon.panels._own_dashboard import named
-from tuimon.panels._text import plural
+from tuimon.panels._text import STATE_ROLES, plural
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit, local_time
 from tuimon.vocabulary import unit_text
 
-_ROLES = {
-    "running": Role.GOOD,
-    "finished": Role.ACCENT,
-    "quiet": Role.WARNING,
-    "unknown": Role.WARNING,
-    "crashed": Role.CRITICAL,
-}
+_ROLES = STATE_ROLES | {"finished": Role.ACCENT}
 _SPEEDS = ("throughput.tokens", "throughput.tokens_per_gpu", "throughput.samples", "throughput.steps")
 _GAP: Span = ("  ", Role.MUTED)
 _DAY = 86400.0

@@ -131,9 +131,9 @@ def legend_values(
     return f"{both}{superseded}{difference}", both, f"{plain}{difference}", short if stroke.line is None else value
 
 
-def with_average(value: str, average: float | None, most: int = _SHORT) -> str:
+def with_average(value: str, average: float | None) -> str:
     """Return a value at the cursor with the average there, each named; the value alone without an average."""
-    return value if average is None else f"{value} logged, {format_exact(average, most)} smoothed"
+    return value if average is None else f"{value} logged, {format_exact(average, _SHORT)} smoothed"
 
 
 def _difference(stroke: Stroke, options: ChartOptions, base: Trace | None) -> str:

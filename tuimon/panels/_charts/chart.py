@@ -362,9 +362,9 @@ def _table(plot: _Plot) -> Rows:
             name = runs[len(lines)] if overlaid else trace.metric
             if stroke.line is not None and trace.run.id in stroke.line.failed:
                 name = f"{name} {FAILURE_SIGN}"
-            lines.append(TableLine(trace, name, stroke.role, stroke.glyph, window))
+            lines.append(TableLine(trace, name, stroke.role, stroke.glyph))
     name_width = 0 if overlaid else plot.size.width // 2
-    rows = line_table(lines, plot.symbols, options.cursor, plot.size.width, window is not None, plot.place, name_width)
+    rows = line_table(lines, plot.symbols, options.cursor, plot.size.width, window, plot.place, name_width)
     own = next((stroke for stroke in strokes if any(trace.run.id == run.id for trace in stroke.traces)), None)
     legend = milestone_legend(run)
     if own is None or not legend:

@@ -29,13 +29,6 @@ class TableLine(NamedTuple):
     role: Role
     glyph: str = ""
     """The marker of the line; "" for a dot."""
-    window: tuple[float, float] | None = None
-    """x of the points that count; None for all."""
-
-    @property
-    def within(self) -> Curve | None:
-        """The points in the window; None without a window, or if there are more than MOST_WITHIN."""
-        return None if self.window is None else self.trace.curve.within(*self.window, self.trace.scale)
 
 
 def line_table(
@@ -43,24 +36,27 @@ def line_table(
     symbols: Symbols,
     cursor: int | None,
     width: int,
-    windowed: bool = False,
-    place: str = "",
-    name_width: int = 0,
+    window: tuple[float, float] | None,
+    place: str,
+    name_width: int,
 ) -> Rows:
-    """Return a heading and a row for each line, in at most `width` cells.
+    """Return a heading and a row for each line, of which there is at least one, in at most `width` cells.
 
     Columns: the exact value at the cursor (a step), with that of a superseded attempt; last, lowest and highest value
     with their places on the x axis (on an axis of times, their steps); mean and standard deviation; number of points;
-    the sources that hold the metric. With a window the statistics are of the points in view, unless these are more than
-    MOST_WITHIN. Columns that do not fit are left out from the right. place: where the cursor is on the axis, "" for its
-    step. name_width: maximum cells of a name, 0 for those of a run's name.
+    the sources that hold the metric. With a window (two x values) the statistics are of the points in view, unless
+    these are more than MOST_WITHIN. Columns that do not fit are left out from the right. place: where the cursor is on
+    the axis, "" for its step. name_width: maximum cells of a name, 0 for those of a run's name.
     """
     sign = "+-" if symbols is Symbols.ASCII else "±"
-    known = [curve for line in lines if (curve := line.within) is not None]
-    curves = known if len(known) == len(lines) else [line.trace.curve for line in lines]  # one heading for all lines
-    in_view = "in view" if lines and len(known) == len(lines) else "all points" if windowed else ""
-    steps = step_name(lines[0].trace.run) if lines else "step"
-    axis = clean(lines[0].trace.scale.name.removeprefix(METRIC_AXIS)) if lines and _is_placed(lines[0].trace) else steps
+    traces = [line.trace for line in lines]
+    within = [] if window is None else [trace.curve.within(*window, trace.scale) for trace in traces]
+    known = [curve for curve in within if curve is not None]
+    is_known = window is not None and len(known) == len(lines)  # one heading for all lines
+    curves = known if is_known else [trace.curve for trace in traces]
+    in_view = "in view" if is_known else "all points" if window is not None else ""
+    steps, scale = step_name(traces[0].run), traces[0].scale
+    axis = clean(scale.name.removeprefix(METRIC_AXIS)) if _is_placed(traces[0]) else steps
     samples = (f"{name} @ {axis}" for name in ("last", "min", "max"))
     at_cursor = () if cursor is None else (place or f"{steps} {cursor}",)
     heads = (in_view, *at_cursor, *samples, f"mean {sign} deviation", "points", "from")

@@ -22,7 +22,7 @@ from tuimon.panels._charts.overlay_lines import marker_of
 from tuimon.panels._charts.traces import spark
 from tuimon.panels._metrics import label_of, level_difference
 from tuimon.panels._run_facts import heading_of, loss_of, main_of, objective_of, reward_of
-from tuimon.panels._text import signed
+from tuimon.panels._text import STATE_ROLES, signed
 from tuimon.panels.lists.hparam_rows import Settings, setting_columns
 from tuimon.panels.lists.run_metrics import (
     METRIC,
@@ -39,14 +39,6 @@ from tuimon.sources.grouped_files import natural_order
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 
-_ROLES = {
-    "running": Role.GOOD,
-    "finished": Role.TEXT,
-    "quiet": Role.WARNING,
-    "unknown": Role.WARNING,
-    "crashed": Role.CRITICAL,
-}
-"""State -> role; others are muted."""
 NOTE_GAP, _LEAST_NOTE = "  ", 6
 """What is between a name and the note about the run, and the minimum width of a note."""
 _DAY = 86400.0
@@ -126,7 +118,7 @@ def _state(run: Run, listing: Listing, width: int) -> Row:
     state = state_at(run, listing.now)
     critical = run.id in listing.critical
     sign = state_sign(state, critical)
-    role = Role.CRITICAL if critical else _ROLES.get(state, Role.MUTED)
+    role = Role.CRITICAL if critical else STATE_ROLES.get(state, Role.MUTED)
     if state == "reading" and width > 1 and 0 < (percent := percent_read((run,))) < 100:
         state = f"{percent}% read"
     return ((sign if width < len(state) + 2 else f"{sign} {state}", role),)
