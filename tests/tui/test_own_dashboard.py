@@ -78,7 +78,7 @@ def test_thresholds_are_lines_within_the_limits_of_the_chart() -> None:
     ("values", "symbols", "notes"),
     [
         ([500, 600.5], Symbols.BRAILLE, ("threshold ↑ 500, 600.5",)),
-        ([500, -700], Symbols.ASCII, ("threshold ^ 500", "threshold v -700")),
+        ([500, -700], Symbols.ASCII, ("threshold ↑ 500", "threshold ↓ -700")),
     ],
 )
 def test_thresholds_outside_the_limits_are_in_the_note(
