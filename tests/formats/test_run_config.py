@@ -18,6 +18,7 @@ from support.event_reading import read_all
 from tuimon.errors import FormatError, NothingFound, Unfinished
 from tuimon.formats import recognise
 from tuimon.formats._shared.safe_yaml import LARGEST, parse_yaml
+from tuimon.formats._shared.settings_text import scalar
 from tuimon.formats.config import JSON, SACRED, YAML
 from tuimon.model.points import Fact, Item, Replaced
 from tuimon.monitor.local import LocalMonitor, open_run
@@ -354,3 +355,21 @@ def test_run_json_of_sacred_says_how_the_run_ended(status: str, state: str) -> N
     assert (fact.topic, fact.value["state"], fact.wall_time) == ("state", state, 1795375279.5)
     assert decoder.load(data) == []  # type: ignore[union-attr]
     assert recognise("tests/run.json", b'{"name": "x", "loss": [1, 2]}') is not SACRED
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("3", 3),
+        ("1e-6", 1e-6),
+        ("`0.1`", 0.1),
+        ("'3'", "3"),
+        ('"true"', "true"),
+        ("True", True),
+        ("dad", "dad"),
+        ("'a", "'a"),
+    ],
+)
+def test_value_in_a_text_of_settings(text: str, value: object) -> None:
+    assert scalar(text) == value
+    assert type(scalar(text)) is type(value)
