@@ -198,7 +198,7 @@ class PatternReader(LineReader):
             step = self._next_step()
         for name in TOTAL_KEYS:
             if name in values and (total := step_of(values[name])) is not None:
-                self.sink.report_progress(step, total[0])
+                self.sink.facts.report_progress(step, total[0])
         row = [*values.items(), *((name, value) for name, value in _beside(line, places) if name not in values)]
         return self.sink.add_row(row, step, line, counted)
 

@@ -229,8 +229,7 @@ class TaskSink(Sink):
         super().__init__()
         self.line_steps = log.line_steps
         self.points = log.points
-        self._step_unit = log._step_unit
-        self._log = log
+        self.facts = log.facts
         self._label = label
         self._owners = owners
         self._names: dict[str, str] = {}
@@ -242,18 +241,6 @@ class TaskSink(Sink):
         super().add_fallback(
             [(self._names.get(name) or self._new_name(name), value) for name, value in row], step, time
         )
-
-    def report_progress(self, step: int, total: int, counted: str = "") -> None:
-        self._log.report_progress(step, total, counted)
-
-    def note_bar(self, done: int, total: int) -> None:
-        self._log.note_bar(done, total)
-
-    def note_rate(self, total: int, inside: str) -> None:
-        self._log.note_rate(total, inside)
-
-    def report_unit(self, name: str, unit: str, whole: float | None) -> None:
-        self._log.report_unit(name, unit, whole)
 
     def _new_name(self, metric: str) -> str:
         if metric not in self._owners:  # existing points without an owner come from lines without a label

@@ -110,6 +110,57 @@ class Family(Struct, frozen=True):
     """True if a closing bracket marks the end of a line, so that the last line can be read before its newline."""
 
 
+class LogFacts:
+    """Facts of one log besides its points: progress, units of metrics, and what its steps count."""
+
+    def __init__(self) -> None:
+        self.step_unit = StepUnit()
+        self._new_units: dict[str, dict[str, str | float]] = {}
+        self._facts: list[Item] = []
+        self._total: int | None = None
+        self._bar_step: int | None = None
+        """Steps of the total that the bar showed last."""
+        self._has_moved = False
+        """Whether these have not been emitted yet."""
+        self._seconds = 0.0
+        """Time (s) per step that was not emitted yet; 0 for none."""
+
+    def report_progress(self, step: int, total: int, counted: str = "") -> None:
+        """Emit a Fact("progress", ...) if the total number of steps has changed. counted: see `Topic.PROGRESS`."""
+        if total != self._total and total > 0:
+            self._total, self._bar_step, self._has_moved = total, None, False
+            value = {"step": step, "total": total}
+            self._facts.append(Fact(Topic.PROGRESS, {**value, "counted": counted} if counted else value))
+
+    def note_bar(self, done: int, total: int) -> None:
+        """Emit the steps done as a Fact("progress", ...) with the next items, if `total` is the reported one."""
+        if total == self._total and done != self._bar_step:
+            self._bar_step, self._has_moved = done, True
+
+    def note_rate(self, total: int, inside: str) -> None:
+        """Emit the time per step as a Fact("progress", ...) with the next items, if `total` is the reported one.
+
+        inside: what a bar of tqdm shows in brackets, such as "00:10<01:30,  2.00it/s, loss=0.5"."""
+        if total == self._total and (match := _RATE.match(inside)) and (rate := float(match[1])):
+            self._seconds = rate if match[2] == "s/it" else 1 / rate
+
+    def report_unit(self, name: str, unit: str, whole: float | None) -> None:
+        """Emit the unit of a metric, and the whole of which its first value is a part, with the next items."""
+        self._new_units[name] = {"unit": unit} if whole is None else {"unit": unit, "whole": whole}
+
+    def take(self) -> tuple[list[Item], list[Item]]:
+        """Return and forget the units of new metrics, and the other facts."""
+        facts, self._facts = [*self.step_unit.take(), *self._facts], []
+        if self._has_moved:
+            facts.append(Fact(Topic.PROGRESS, {"step": self._bar_step, "total": self._total}))
+            self._has_moved = False
+        if self._seconds:
+            facts.append(Fact(Topic.PROGRESS, {"seconds_per_step": self._seconds}))
+            self._seconds = 0.0
+        units, self._new_units = self._new_units, {}
+        return [Fact(Topic.UNITS, units)] if units else [], facts
+
+
 class Sink:
     """Collects the rows that the readers of one log have read."""
 
@@ -150,18 +201,10 @@ class Sink:
         """Steps at which new names with a number occurred, by the name without the number."""
         self._units: dict[str, str] = {}
         """The first unit that was printed for each metric; the unit of all its points."""
-        self._new_units: dict[str, dict[str, str | float]] = {}
         self.has_converted = False
         """Whether a number of the last row was printed in another unit than the first of its metric."""
-        self._facts: list[Item] = []
-        self._total: int | None = None
-        self._bar_step: int | None = None
-        """Steps of the total that the bar showed last."""
-        self._has_moved = False
-        """Whether these have not been emitted yet."""
-        self._seconds = 0.0
-        """Time (s) per step that was not emitted yet; 0 for none."""
-        self._step_unit = StepUnit()
+        self.facts = LogFacts()
+        """Facts of the log, which its tasks share."""
 
     def add_row(
         self,
@@ -188,7 +231,7 @@ class Sink:
                 return True  # its step may be named in the missing lines
             step, counted = self.place or 0, self.place is None
         else:
-            self._step_unit.note(unit)
+            self.facts.step_unit.note(unit)
         if not counted and not keep_step:
             self.interrupted = False
         self._add_points(row, step, line)
@@ -259,7 +302,7 @@ class Sink:
         unit = spelled(value.unit)
         if first is None:
             self._units[name] = unit
-            self.report_unit(name, unit, value.whole)
+            self.facts.report_unit(name, unit, value.whole)
         elif first != unit:
             self.has_converted = True
             number_in_first = converted(value, unit, first)
@@ -267,10 +310,6 @@ class Sink:
                 return self._in_first_unit(f"{name} ({unit})", value)
             return name, number_in_first
         return name, value
-
-    def report_unit(self, name: str, unit: str, whole: float | None) -> None:
-        """Emit the unit of a metric, and the whole of which its first value is a part, with the next items."""
-        self._new_units[name] = {"unit": unit} if whole is None else {"unit": unit, "whole": whole}
 
     def _is_lasting(self, name: str, step: int) -> bool:
         """Return False if the name contains a number that changes with the step: it would be a metric per value."""
@@ -290,40 +329,14 @@ class Sink:
         )
         return self.bar_in_epoch[1] if given and epoch == self.bar_in_epoch[0] else None
 
-    def report_progress(self, step: int, total: int, counted: str = "") -> None:
-        """Emit a Fact("progress", ...) if the total number of steps has changed. counted: see `Topic.PROGRESS`."""
-        if total != self._total and total > 0:
-            self._total, self._bar_step, self._has_moved = total, None, False
-            value = {"step": step, "total": total}
-            self._facts.append(Fact(Topic.PROGRESS, {**value, "counted": counted} if counted else value))
-
-    def note_bar(self, done: int, total: int) -> None:
-        """Emit the steps done as a Fact("progress", ...) with the next items, if `total` is the reported one."""
-        if total == self._total and done != self._bar_step:
-            self._bar_step, self._has_moved = done, True
-
-    def note_rate(self, total: int, inside: str) -> None:
-        """Emit the time per step as a Fact("progress", ...) with the next items, if `total` is the reported one.
-
-        inside: what a bar of tqdm shows in brackets, such as "00:10<01:30,  2.00it/s, loss=0.5"."""
-        if total == self._total and (match := _RATE.match(inside)) and (rate := float(match[1])):
-            self._seconds = rate if match[2] == "s/it" else 1 / rate
-
     def interrupt(self) -> None:
         """Note that lines are missing here: rows that name no step are left out until one names it."""
         self.step, self.last_row, self.interrupted, self.heading = None, [], True, None
 
     def take(self) -> list[Item]:
         """Return and forget the collected items: the units of new metrics, at most one Points, then other facts."""
-        facts, self._facts = [*self._step_unit.take(), *self._facts], []
-        if self._has_moved:
-            facts.append(Fact(Topic.PROGRESS, {"step": self._bar_step, "total": self._total}))
-            self._has_moved = False
-        if self._seconds:
-            facts.append(Fact(Topic.PROGRESS, {"seconds_per_step": self._seconds}))
-            self._seconds = 0.0
-        units, self._new_units = self._new_units, {}
-        return [*([Fact(Topic.UNITS, units)] if units else []), *self.points.take(), *facts]
+        units, facts = self.facts.take()
+        return [*units, *self.points.take(), *facts]
 
     def __len__(self) -> int:
         return len(self.points)

@@ -114,7 +114,7 @@ class HFRowReader(LineReader):
             known = step_of(row[key]) if key in row and key != "epoch" else None
             if known:
                 step, total = known
-                self.sink.report_progress(step, total or 0)
+                self.sink.facts.report_progress(step, total or 0)
                 return self.sink.add_row(((name, value) for name, value in values if name != key), step, line)
         if not values:
             return False
@@ -127,7 +127,7 @@ class HFRowReader(LineReader):
         if is_below and not self._bars_follow and not (training and self._step == self._bar_step):
             self._bar_end = _end_of(line)
             self._release(self._bar_step)
-            self.sink.report_progress(self._bar_step, self._total)
+            self.sink.facts.report_progress(self._bar_step, self._total)
         elif self._bar_step < 0:
             self._release_without_bar()
         elif "train_runtime" in row and self._training_held > 1:  # buffered, and the end of the buffer
@@ -144,7 +144,7 @@ class HFRowReader(LineReader):
         if not line.ended:
             self._open_bar = done if total == self._total and done >= self._bar_step else None
             if done > self._bar_step:
-                self.sink.note_bar(done, total)
+                self.sink.facts.note_bar(done, total)
             return
         self._bars_follow |= done == self._bar_step
         if done < self._bar_step:  # another training, or the same one resumed, writes into the same log
@@ -155,9 +155,9 @@ class HFRowReader(LineReader):
         self._bar_step, self._total, self._bar_end = done, total, _end_of(line)
         if self._held and not self._awaits_burst(again):
             self._release(done)
-            self.sink.report_progress(done, total)
-        self.sink.note_bar(done, total)
-        self.sink.note_rate(total, bar["inside"])
+            self.sink.facts.report_progress(done, total)
+        self.sink.facts.note_bar(done, total)
+        self.sink.facts.note_rate(total, bar["inside"])
 
     def _awaits_burst(self, again: bool) -> bool:
         """Return whether the held rows were buffered, and only the next ones tell the steps between two rows.
@@ -242,7 +242,7 @@ class HFRowReader(LineReader):
             self.sink.computed_count += row.training and not counted
             self.sink.add_row(row.values, self._step, row.line, counted=True)
         if self._held and by_epoch and interval:
-            self.sink.report_progress(self._step, self._epoch_steps.total)
+            self.sink.facts.report_progress(self._step, self._epoch_steps.total)
         self._held = []
 
 

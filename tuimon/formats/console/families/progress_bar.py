@@ -18,8 +18,8 @@ class ProgressBarReader(LineReader):
         if bar is None or not _TRAINING.fullmatch(bar["name"].strip()):
             return False
         done = int(bar["done"])
-        self.sink.report_progress(done, int(bar["total"]))
-        self.sink.note_rate(int(bar["total"]), bar["inside"])
+        self.sink.facts.report_progress(done, int(bar["total"]))
+        self.sink.facts.note_rate(int(bar["total"]), bar["inside"])
         return line.message is line.drawn  # otherwise a row follows the bar
 
 

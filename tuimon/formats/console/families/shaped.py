@@ -220,17 +220,17 @@ class ShapedReader(LineReader):
                 if total and overall != step:
                     overall = (self._epoch - self._first_epoch) * total + step
                 if total and layout.rank != BATCH:
-                    self.sink.report_progress(step, total)
+                    self.sink.facts.report_progress(step, total)
                 return overall, self._epoch if layout.rank == BATCH else None
             if total:
-                self.sink.report_progress(step, total)
+                self.sink.facts.report_progress(step, total)
             return step, None
         epoch = integer(layout.epoch, cells)
         if layout.is_position and total:
             self._first_epoch = min(self._first_epoch, epoch)
             step += (epoch - self._first_epoch) * total
             if layout.epochs:
-                self.sink.report_progress(step, integer(layout.epochs, cells) * total)
+                self.sink.facts.report_progress(step, integer(layout.epochs, cells) * total)
         elif layout.is_position and layout.stage:
             return epoch, None
         elif layout.is_position:
@@ -250,7 +250,7 @@ class ShapedReader(LineReader):
                 self._epoch = step
                 self._first_epoch = min(self._first_epoch, step)
             if layout.total:
-                self.sink.report_progress(step, integer(layout.total, cells))
+                self.sink.facts.report_progress(step, integer(layout.total, cells))
         return False
 
     def _note_stage(self, text: str) -> bool:

@@ -212,7 +212,7 @@ class TrainerReader(LineReader):
         self._headings[trainer.id] = step
         self._given.clear()
         if trainer.unit:
-            self.sink.report_progress(step, int(match["total"]), trainer.unit)
+            self.sink.facts.report_progress(step, int(match["total"]), trainer.unit)
         else:
             self.sink.note_heading(step)
         return False
@@ -223,13 +223,13 @@ class TrainerReader(LineReader):
         numbers = {name: int(groups[name].replace(",", "")) for name in _PLACES if name in groups}
         step = self._step_of(trainer, numbers)
         if trainer.only_total:
-            self.sink.report_progress(self.sink.step or 0, numbers["total"])
+            self.sink.facts.report_progress(self.sink.step or 0, numbers["total"])
             return True
         total = numbers.get("epochs", 0) * numbers.get("size", 0) or numbers.get("total", numbers.get("last", -1) + 1)
         if step is not None and total:
-            self.sink.report_progress(step, total)
+            self.sink.facts.report_progress(step, total)
         if line.bar is not None:
-            self.sink.note_rate(int(line.bar["total"]), line.bar["inside"])
+            self.sink.facts.note_rate(int(line.bar["total"]), line.bar["inside"])
         if trainer.block and step is None and self._open not in (None, trainer) and self.lines_awaited:
             return self._read_block(self._open, line)  # a bar within the block of another trainer
         if trainer.block:
