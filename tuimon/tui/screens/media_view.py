@@ -90,15 +90,17 @@ class MediaScreen(TableScreen[MediaTable]):
         """Step that the selected one is compared with; None: the first."""
 
     def on_mount(self) -> None:
-        self.tick()
+        self._read()
 
     def on_unmount(self) -> None:
         self._left = True
 
     def tick(self) -> None:
+        if self.may_look:
+            self._read()
+
+    def _read(self) -> None:
         """Read the files if they have changed."""
-        if not self.may_look:
-            return
 
         def read() -> Found | None:
             from tuimon.media.library import read_media, signature
