@@ -17,8 +17,9 @@ from support.mirrored import Mirrored, until
 from tuimon.errors import FormatError, Unfinished
 from tuimon.remote.host import Entry, Received, Root
 from tuimon.remote.mirror import Mirror
+from tuimon.remote.sync import Sync
 from tuimon.remote.targets import parse
-from tuimon.remote.tree import Tree
+from tuimon.remote.tree import File, Tree
 from tuimon.sources.sqlite_copy import private_copy
 
 
@@ -124,3 +125,32 @@ def test_names_in_a_directory_do_not_part_a_database_from_its_wal(tmp_path: Path
     host.names = ("runs.db",)
     asyncio.run(tree.walk())
     assert sorted(os.listdir(mirror.root)) == ["runs.db", "runs.db-wal"]
+
+
+def test_a_file_is_not_copied_twice_at_a_time(tmp_path: Path) -> None:
+    """A look at many files that ends late frees none that another look has begun to copy meanwhile."""
+    entry = Entry(stat.S_IFREG, 9, 1.0, "1:2", "1")
+    quick, slow = File("/logs/quick.db", "", entry), File("/logs/slow.db", "", entry)
+
+    class Copier:
+        async def look(self, file: File, parts: object) -> None:
+            if file is slow:
+                await released.wait()
+
+    async def look() -> None:
+        sync = Sync(lambda batch: NotImplemented, Mirror(parse("gpu01:/logs")[0], str(tmp_path)))
+        copier: Any = Copier()
+        sync._host = host
+        looking = asyncio.ensure_future(sync._look_together(copier, [quick, slow]))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert (quick.is_busy, slow.is_busy) == (False, True)
+        quick.is_busy = True
+        released.set()
+        await looking
+        assert quick.is_busy
+        assert not slow.is_busy
+
+    host: Any = _Host()
+    released = asyncio.Event()
+    asyncio.run(look())

@@ -46,7 +46,7 @@ def test_unusable_names_are_refused(name: str) -> None:
         component(name)
 
 
-@pytest.mark.parametrize("parts", [["../../../../evil"], ["a", "..", "b"], ["a"] * 41, ["a", ""]])
+@pytest.mark.parametrize("parts", [["../../../../evil"], ["a", "..", "b"], ["a", ""]])
 def test_names_cannot_lead_out(tmp_path: Path, parts: list[str]) -> None:
     with pytest.raises(MirrorError):
         _mirror(tmp_path).path(parts)

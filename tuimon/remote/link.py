@@ -250,9 +250,7 @@ class Keeper:
 
     def _save(self) -> None:
         self._saved_at = time.time()
-        stored = self.mirror.stored
-        stored.target = self.target.shown
-        stored.heard = self.link.heard if self.link.heard == self.link.heard else 0.0
+        self.mirror.stored.heard = self.link.heard if self.link.heard == self.link.heard else 0.0
         self.mirror.save()
 
 

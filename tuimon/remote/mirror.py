@@ -35,8 +35,6 @@ from tuimon.sources.job_hosts import UNREACHABLE
 from tuimon.sources.mirror_notes import FileNote
 from tuimon.text import clean
 
-MAX_DEPTH = 40
-"""Maximum number of components below the root of a mirror."""
 KEEP_FREE = 1 << 30
 """Bytes of the local disk that are left free, or a tenth of a small disk."""
 SAMPLE = 4096
@@ -56,8 +54,6 @@ class MirrorError(TuimonError):
 class Stored(msgspec.Struct):
     """Content of link.json."""
 
-    target: str = ""
-    """Target.shown."""
     heard: float = 0.0
     """Time (s since the epoch) at which the host was last heard; 0.0: never."""
     complete: bool = False
@@ -72,7 +68,6 @@ class Mirror:
     def __init__(self, target: Target, where: str | None = None, place: Place | None = None) -> None:
         """where: the directory of all mirrors; `mirror_directory()` if None. place: where this one lies, if it is part
         of a job's. Creates the directories."""
-        self.target = target
         self.where = where or mirror_directory()
         host = (target.host or target.scheme).replace("/", ".")
         self.place = place or place_of(target, self.where, component(host))
@@ -143,7 +138,7 @@ class Mirror:
             with open(os.path.join(self.base, "link.json"), "rb") as file:
                 return msgspec.json.decode(file.read(64 << 20), type=Stored)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-            return Stored(self.target.shown)
+            return Stored()
 
     def note(self, path: str, **facts: Any) -> None:
         """Note facts about a file, fields of FileNote, for the reader; `save_notes` stores them."""
@@ -193,8 +188,6 @@ class Mirror:
 
         Raise MirrorError for an unusable name.
         """
-        if len(parts) > MAX_DEPTH:
-            raise MirrorError("a path that is too deep to be mirrored")
         return os.path.join(self.root, *map(component, parts)) if parts else self.single
 
     def size(self, path: str) -> int | None:
@@ -343,7 +336,7 @@ class Draft:
         self._mirror = mirror
         self._path = path
         self._temporary = temporary
-        self._file = open(temporary, "w+b", opener=_private)  # noqa: SIM115
+        self._file = open(temporary, "w+b", buffering=0, opener=_private)  # noqa: SIM115
         self.size = 0
         """Bytes so far."""
 
@@ -352,20 +345,20 @@ class Draft:
 
     def __exit__(self, *_: object) -> None:
         """Delete what was written, unless it is in the mirror now."""
-        with contextlib.suppress(OSError):  # also of bytes for which the disk has no space
-            self._file.close()
+        self._file.close()
         with contextlib.suppress(OSError):
             os.unlink(self._temporary)
 
     def write(self, data: bytes) -> None:
         """Append bytes."""
         self._mirror.reserve(len(data))
-        self._file.write(data)
+        view = memoryview(data)
+        while view:
+            view = view[self._file.write(view) :]
         self.size += len(data)
 
     def read(self) -> bytes:
         """Return what was written."""
-        self._file.flush()
         return os.pread(self._file.fileno(), self.size, 0)
 
     def truncate(self, size: int) -> None:
@@ -375,7 +368,6 @@ class Draft:
 
     def commit(self, modified: float) -> None:
         """Replace the document in the mirror. modified: time of its last change (s since the epoch)."""
-        self._file.flush()
         _stamp(self._file.fileno(), modified)
         os.replace(self._temporary, self._path)
         self._mirror.note_change(self._path, True)

@@ -32,6 +32,8 @@ SHARE = 20
 HOT = 10.0
 """Seconds for which a file that has grown is looked at in each turn."""
 REMEMBER_EVERY = 30.0
+_SOON = 0.05
+"""Seconds between two looks while something is still to be copied."""
 
 Connect = Callable[[Mirror, int, WantedTexts], "Sync"]
 """(mirror, maximum number of bytes, steps whose texts are copied) -> a connection that has not been made yet."""
@@ -77,9 +79,10 @@ class Sync:
         self._is_closing = False
         self._on_progress: Callable[[], None] = lambda: None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._problem: BaseException | None = None
-        self._cost = self._look_cost = self._next_look = 0.0
-        """Seconds that the last walk and the last look took, and the time of the next look at all files."""
+        self._failed: asyncio.Future[None]
+        """Gets the exception that ends the connection."""
+        self._look_cost = self._next_look = 0.0
+        """Seconds that the last look took, and the time of the next look at all files."""
 
     @property
     def delay(self) -> float:
@@ -109,7 +112,7 @@ class Sync:
                 self._loop.call_soon_threadsafe(function)
 
     async def _run(self, batch: bool) -> None:
-        self._woken = asyncio.Event()
+        self._woken, self._walked = asyncio.Event(), asyncio.Event()
         self._task = asyncio.current_task()
         self._loop = asyncio.get_running_loop()
         self._loop.set_exception_handler(lambda loop, context: None)  # what matters is raised by the awaiting task
@@ -126,53 +129,61 @@ class Sync:
             host.close()
 
     async def _keep(self, host: Host) -> None:
+        """Walk, look and search, each at its own pace, until one of them fails."""
         tree = Tree(host, self._mirror, self.received)
         copier = self._copier = Copier(host, self._mirror, tree, self.received, self._max_bytes)
-        writers = Writers(host, self._mirror, tree)
         self.answered = True
-        walk: asyncio.Task[None] | None = None
-        search: asyncio.Task[None] | None = None
-        next_walk, remembered, is_walked = 0.0, time.monotonic(), False
+        self._failed = asyncio.get_running_loop().create_future()
+        self._start(self._walk(host, tree))
+        self._start(self._look(host, tree, copier))
+        self._start(self._search(tree, copier, Writers(host, self._mirror, tree)))
+        await self._failed
+
+    async def _walk(self, host: Host, tree: Tree) -> None:
+        """Look for new names."""
         while True:
             began = time.monotonic()
-            if walk is None and began >= next_walk:
-                walk = self._start(self._walk(tree))
-            if walk is not None and walk.done():
-                if not is_walked and walk.exception() is None:
-                    is_walked = True
-                    writers.begin()
-                next_walk, walk = began + host.rest(self._cost), None
-            if is_walked:
+            await tree.walk()
+            self._walked.set()
+            self._on_progress()
+            self._woken.set()
+            await asyncio.sleep(host.rest(time.monotonic() - began))
+
+    async def _look(self, host: Host, tree: Tree, copier: Copier) -> None:
+        """Look at the files, and remember them now and then."""
+        remembered = time.monotonic()
+        while True:
+            began = time.monotonic()
+            if self._walked.is_set():
                 tree.take_texts(self._wanted_texts)
             self._look_at(tree, copier, began)
-            if search is None or search.done():
-                followed = [file for file in tree.files.values() if file.mode in ("grow", "whole", "unit")]
-                if is_walked and not self.received.complete and not self._is_unsettled(tree):
-                    await writers.update(followed)
-                    if not self._is_unsettled(tree):
-                        copier.remember()
-                        self.received.complete = True
-                        self._on_progress()
-                elif self.received.complete and writers.is_due():
-                    search = self._start(writers.update(followed))
-            if self._problem is not None:
-                raise self._problem
             if self._mirror.changed:
                 self._on_progress()
             if began - remembered > REMEMBER_EVERY:
                 remembered = began
                 copier.remember()
-            pause = host.pause if self.received.complete else 0.05
+            pause = host.pause if self.received.complete else _SOON
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), max(0.02, began + pause - time.monotonic()))
             self._woken.clear()
 
-    async def _walk(self, tree: Tree) -> None:
-        began = time.monotonic()
-        await tree.walk()
-        self._cost = time.monotonic() - began
-        self._on_progress()
-        self._woken.set()
+    async def _search(self, tree: Tree, copier: Copier, writers: Writers) -> None:
+        """Search who writes the files, for the first time before everything counts as copied."""
+        await self._walked.wait()
+        writers.begin()
+        while True:
+            if not self.received.complete and self._is_unsettled(tree):
+                await asyncio.sleep(_SOON)
+                continue
+            followed = [file for file in tree.files.values() if file.mode in ("grow", "whole", "unit")]
+            pause = await writers.update(followed)
+            if not self.received.complete:
+                if self._is_unsettled(tree):
+                    continue
+                copier.remember()
+                self.received.complete = True
+                self._on_progress()
+            await asyncio.sleep(pause)
 
     def _is_unsettled(self, tree: Tree) -> bool:
         """Return whether something is still to be copied."""
@@ -198,46 +209,41 @@ class Sync:
         """Ask what some files are now, and copy what is new in them."""
         for file in files:
             file.is_busy = True
-        try:
-            first = {id(file) for file in files if file.seen is None and file.mode == "" and file.tries == 0}
-            began = time.monotonic()
-            now = await self._stat([path for file in files if id(file) not in first for path in _paths(file)])
-            if self._host and not first:
-                self._look_cost = max(0.0, time.monotonic() - began - self._host.delay)
-            for file in files:
-                if id(file) in first:  # the list of its directory has just said what it is
-                    file.tries += 1
-                    now[file.path] = file.now
-            results = await asyncio.gather(*(self._look(copier, file, now) for file in files), return_exceptions=True)
-            for result in results:
-                if isinstance(result, BaseException):
-                    raise result
-        finally:
-            for file in files:
-                file.is_busy = False
+        first = {id(file) for file in files if file.seen is None and file.mode == "" and file.tries == 0}
+        began = time.monotonic()
+        now = await self._stat([path for file in files if id(file) not in first for path in _paths(file)])
+        if self._host and not first:
+            self._look_cost = max(0.0, time.monotonic() - began - self._host.delay)
+        for file in files:
+            if id(file) in first:  # the list of its directory has just said what it is
+                file.tries += 1
+                now[file.path] = file.now
+        copies = (self._copy(copier, file, now) for file in files)
+        results = await asyncio.gather(*copies, return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
         self._on_progress()
 
-    async def _look(self, copier: Copier, file: File, now: dict[str, Entry]) -> None:
+    async def _copy(self, copier: Copier, file: File, now: dict[str, Entry]) -> None:
         try:
             await copier.look(file, (*map(now.get, _paths(file)), None, None)[:3])
         finally:
-            file.is_busy = False
+            file.is_busy = False  # not later: it may be looked at again before the others are copied
 
     async def _stat(self, paths: Sequence[str]) -> dict[str, Entry]:
         assert self._host is not None
         return dict(await self._host.stat(paths)) if paths else {}
 
-    def _start(self, work: Awaitable[None]) -> asyncio.Task[None]:
+    def _start(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
-        return task
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and (problem := task.exception()):
-            self._problem = self._problem or problem
-            self._woken.set()
+        if not task.cancelled() and (problem := task.exception()) and not self._failed.done():
+            self._failed.set_exception(problem)
 
 
 def _paths(file: File) -> list[str]:

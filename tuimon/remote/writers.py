@@ -42,7 +42,6 @@ class Writers:
 
     def __init__(self, host: Host, mirror: Mirror, tree: Tree) -> None:
         self._host, self._mirror, self._tree = host, mirror, tree
-        self._next = 0.0
         self._first: asyncio.Future[tuple[bytes, bytes]] | None = None
         self._networks: frozenset[int] = frozenset()
         self._processes: dict[str, tuple[str, bool]] = {}
@@ -54,13 +53,10 @@ class Writers:
         """Ask for what the first `update` needs, without waiting for it."""
         self._first = asyncio.gather(self._host.ask("cat /proc/self/mountinfo"), self._host.ask(_HOLDERS))
 
-    def is_due(self) -> bool:
-        return time.monotonic() >= self._next
-
-    async def update(self, files: Sequence[File]) -> None:
-        """Search the processes of the host, and note what has changed. files: the logs."""
+    async def update(self, files: Sequence[File]) -> float:
+        """Search the processes of the host, and note what has changed. files: the logs. Return the seconds until the
+        next search."""
         began = time.monotonic()
-        self._next = math.inf
         if self._first:
             (mounts, answer), self._first = await self._first, None
             self._networks = networks_in(mounts)
@@ -68,7 +64,7 @@ class Writers:
             answer = await self._host.ask(_HOLDERS)
         found = holders_in(answer)
         if found is None:
-            return
+            return math.inf
         is_new = False
         for file in files:
             process, descriptor = found.by_identity.get(file.now.identity, ("", ""))
@@ -84,8 +80,7 @@ class Writers:
             else:
                 self._note_unheld(file, found)
         self._mirror.save_notes()
-        spent = time.monotonic() - began
-        self._next = began + (1.0 if is_new else max(SEARCH_EVERY, spent / SHARE))
+        return 1.0 if is_new else max(SEARCH_EVERY, (time.monotonic() - began) / SHARE)
 
     def _note_unheld(self, file: File, found: Holders) -> None:
         now = file.now
