@@ -1,25 +1,21 @@
-"""Random CSV tables (odd and quoted cells, rows without a step, repeated headers, added columns): the points
-are those that Python's csv reader and the rules of _decoder and _header give."""
+"""Random CSV tables (odd and quoted cells, rows without a step, repeated headers, added columns): reading by columns
+gives the points of each row alone. `test_csv` says which these are."""
 
 from __future__ import annotations
 
 import csv
 import io
-import math
 import random
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.json_points import damage, feed, rows
 
 from tuimon.formats._shared import lines as _lines
-from tuimon.formats._shared.row_steps import COUNTERS, OverallSteps
-from tuimon.formats._shared.rows import STEP_NAMES, number, seconds
+from tuimon.formats._shared.rows import STEP_NAMES
 from tuimon.formats.tables import _rows as table_rows
 from tuimon.formats.tables._decoder import TableDecoder
-from tuimon.formats.tables._header import TIME_NAMES
 
 NAMES = [
     "epoch",
@@ -73,57 +69,11 @@ Point = tuple[str, int, str, str]
 """Metric, step, value, wall time; floats by repr, so that NaN equals NaN."""
 
 
-def points_of(header: list[str], cells: list[list[str]]) -> list[list[Point]]:
-    """Return the points of each row below one header."""
-    steps = [name for name in STEP_NAMES if name in map(str.lower, header)]
-    index = bool(steps) and "" in header
-    if not steps and not header[0]:
-        steps = [""]
-    by_name = {name.lower(): name for name in header}
-    counted = bool(COUNTERS & set(steps)) and "epoch" in by_name
-    overall = OverallSteps()
-    result: list[list[Point]] = []
-    times = [by_name[name] for name in TIME_NAMES if name in by_name]
-    named = bool(times)
-    if not times and cells:
-        times = [name for name, cell in zip(header, cells[0], strict=True) if cell.startswith("2026-")][:1]
-    step_before: int | None = None
-    others: set[int] = set()
-    """Steps that are not epochs; of two of them on, a row that names only an epoch has the step of the row before."""
-    for line in cells:
-        row = dict(zip(header, line, strict=True))
-        texts = {key: cell.strip(" ").replace("0,5", "0.5") for key, cell in row.items()}
-        points = {key: known + 0.0 for key in row if (known := number(texts[key], key)) is not None}
-        if index:
-            points.pop("", None)
-        wall_time = math.nan
-        for name in times:
-            time = seconds(points.get(name, row[name]) if named else row[name])
-            if time is not None:
-                wall_time, _ = time, points.pop(name, None)
-                break
-        step: int | None = None
-        epoch = np.array([points.get("epoch", math.nan)])
-        counter = np.array([False])
-        for name in list(steps):
-            logged = points.get(by_name[name], math.nan)
-            if abs(logged) < 2**53 and not logged.is_integer():
-                steps.remove(name)
-            elif abs(logged) < 2**53 and step is None:
-                step, counter[0] = int(logged), name in COUNTERS
-                others |= {step} if name != "epoch" else set()
-                is_same = name == "epoch" and counted and bool(overall.same_epoch(epoch, counter)[0])
-                by_epoch = name == "epoch" and len(others) > 1 and not is_same
-                if "/" not in name and not by_epoch:
-                    del points[by_name[name]]
-                if is_same or by_epoch:
-                    step = None
-        if counted and step is not None:
-            step = int(overall.convert(np.array([step]), epoch, counter)[0])
-        step_before = step_before if step is None else step
-        position = sum(map(bool, result)) if step_before is None else step_before
-        result.append([(name, position, repr(value), repr(wall_time)) for name, value in points.items()])
-    return result
+def row_by_row(data: bytes) -> list[Point]:
+    """Return the points of rows that are decoded one at a time, each from its own feed."""
+    decoder = TableDecoder()
+    items = [item for line in data.splitlines(keepends=True) for item in decoder.feed(line)]
+    return rows([*items, *decoder.flush(), *decoder.end()])
 
 
 class Tables:
@@ -162,18 +112,13 @@ def use_small_blocks(rng: random.Random, patch: pytest.MonkeyPatch) -> None:
 
 @settings(max_examples=100)
 @given(st.randoms(use_true_random=True))
-def test_consecutive_tables_give_the_points_of_each(rng: random.Random) -> None:
+def test_tables_in_any_pieces_give_the_points_of_each_row_alone(rng: random.Random) -> None:
     tables = Tables(rng)
     header = tables.header()
     data = b""
-    read: list[tuple[list[str], list[list[str]]]] = []
-    """The headers that differ from the one before, and the rows below each: a repeated header is skipped."""
     for _ in range(rng.choice([1, 2, 4])):
         cells = tables.table(header, rng.choice([1, 5, 60]))
         data += tables.text(header, cells)
-        if not read or read[-1][0] != header:
-            read.append((header, []))
-        read[-1][1].extend(cells)
         if tables.odd:
             header = rng.choice([header, [*header, "new" + "w" * len(header)], [*header[:1], *header[:0:-1]]])
     with pytest.MonkeyPatch.context() as patch:
@@ -181,5 +126,5 @@ def test_consecutive_tables_give_the_points_of_each(rng: random.Random) -> None:
         decoder = TableDecoder()
         items = feed(decoder, data, [rng.randrange(len(data)) for _ in range(rng.choice([0, 1, 5, 50]))])
         items += decoder.end()
-    assert rows(items) == [point for table in read for row in points_of(*table) for point in row]
+    assert rows(items) == row_by_row(data)
     assert damage(items) == []

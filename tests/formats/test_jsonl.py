@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 from support.json_points import DATA, damage, facts, feed, rows, series, truth
 
 from tuimon.formats import recognise
@@ -17,7 +15,6 @@ from tuimon.formats._shared.rows import number, seconds, step_of
 from tuimon.formats.json import lines as jsonl
 from tuimon.formats.json import marked_lines
 from tuimon.formats.json import rows as json_rows
-from tuimon.model.points import Points
 
 STREAMS = sorted(path for path in DATA.rglob("*") if path.name.endswith((".jsonl", "progress.json")))
 
@@ -357,34 +354,6 @@ def test_rows_of_many_layouts_stay_in_file_order() -> None:
     assert [step for _, step, _, _ in actual] == sorted(step for _, step, _, _ in actual)
     assert actual == rows(feed(jsonl.decoder(), data, range(0, len(data), 50)))
     assert [value for name, _, value, _ in actual if name == "loss"][:4] == ["2.0", "1.0", "2.0", "3.0"]
-
-
-ROWS = st.lists(
-    st.dictionaries(
-        st.sampled_from(["step", "epoch", "loss", "a", "timestamp", "data", "config", "text", "total_steps"]),
-        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
-        | st.sampled_from(["5/10", "NaN", "0.5", 1.79e9, "2026-11-21 12:00:00"])
-        | st.dictionaries(st.sampled_from(["loss", "b"]), st.floats() | st.none(), max_size=2),
-        max_size=6,
-    ),
-    max_size=10,
-)  # fmt: skip
-
-
-@given(ROWS, st.lists(st.integers(0, 600), max_size=5))
-@example([{"epoch": 1, "total_steps": 5}, {"step": 2, "loss": 0.5}], [30])
-@settings(max_examples=150)
-def test_random_rows_cut_anywhere(given_rows: list[dict[str, Any]], cuts: list[int]) -> None:
-    data = lines(*given_rows)
-    whole, cut = feed(jsonl.decoder(), data), feed(jsonl.decoder(), data, cuts)
-    assert rows(cut) == rows(whole)
-    for topic in ("config", "progress"):
-        assert list(map(repr, facts(cut, topic))) == list(map(repr, facts(whole, topic)))
-    for item in whole:
-        if isinstance(item, Points):
-            dtypes = [column.dtype.str for column in (item.metric, item.steps, item.values, item.wall_times)]
-            assert dtypes == ["<u4", "<i8", "<f8", "<f8"]
-            assert len(item) >= 1
 
 
 # Recognition

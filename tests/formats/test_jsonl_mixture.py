@@ -1,14 +1,12 @@
 """Random JSON lines of mixed layouts, with output of trainers and damage of crashes in between: reading by columns
-gives what the rules of _shared.rows give for each row alone, after _texts has removed the texts of metrics' rows."""
+gives the points of each row alone. `test_jsonl` says which these are."""
 
 from __future__ import annotations
 
 import json
 import math
 import random
-from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,20 +14,10 @@ from support.json_points import damage, feed, rows
 
 from tuimon.formats._shared import lines as _lines
 from tuimon.formats._shared import row_reader as _row_reader
-from tuimon.formats._shared.row_steps import COUNTERS, OverallSteps
 from tuimon.formats._shared.rows import (
     LONG_TEXT,
-    NUMBERS_BESIDE,
-    SAMPLE_KEYS,
     STEP_KEYS,
-    STEP_NAMES,
     TIME_KEYS,
-    flatten,
-    is_of_training,
-    number,
-    seconds,
-    step_of,
-    with_elements,
 )
 from tuimon.formats.json import lines as jsonl
 
@@ -47,70 +35,20 @@ Point = tuple[str, int, str, str]
 """Metric, step, value, wall time; floats by repr, so that NaN equals NaN."""
 
 
-def one_by_one(given_rows: list[dict[str, Any]]) -> list[Point]:
-    result: list[Point] = []
-    step_before: int | None = None
-    count = 0
-    overall = OverallSteps()
-    named: set[int] = set()
-    """Steps that are not epochs; of two of them on, a row that names only an epoch has the step of the row before."""
-    names = [name for name in STEP_NAMES if name != "total_steps"]
-    for row in map(with_elements, map(flatten, given_rows)):
-        samples = {key for key, value in row.items() if key in SAMPLE_KEYS and type(value) in (str, list)}
-        to_read = {
-            key
-            for key, v in row.items()
-            if (type(v) is str and len(v) > LONG_TEXT)
-            or (type(v) is list and v and type(v[0]) is dict and str in map(type, v[0].values()))
-        }
-        points = {
-            key: known for key, value in row.items() if key not in samples and (known := number(value, key)) is not None
-        }
-        if not any(key in row for key in names):
-            if samples or to_read:
-                continue
-        elif samples:
-            beside = points.keys() - {*names, *TIME_KEYS}
-            of_training = [*filter(is_of_training, beside)]
-            if not of_training and len(beside) < NUMBERS_BESIDE * len(samples | to_read):
-                continue
-        times = [key for key in TIME_KEYS if seconds(row.get(key)) is not None]
-        wall_time = seconds(row[times[0]]) if times else math.nan
-        points = {key: value for key, value in points.items() if key not in times[:1]}
-        for key in names:
-            step = step_of(row.get(key))
-            if step is not None and not (key == "epoch" and type(row[key]) is float):
-                epoch = np.array([step[0] if key == "epoch" else number(row.get("epoch"), "epoch")], np.float64)
-                counted = np.array([key in COUNTERS])
-                is_same = key == "epoch" and bool(overall.same_epoch(epoch, counted)[0])
-                if key == "epoch" and len(named) > 1 and not is_same:
-                    points.pop(key, None)
-                    points[key] = float(step[0])
-                    break
-                named |= {step[0]} if key != "epoch" else set()
-                if not is_same:
-                    step_before = int(overall.convert(np.array([step[0]]), epoch, counted)[0])
-                if "/" not in key:
-                    points.pop(key, None)
-                break
-        position = count if step_before is None else step_before
-        result += [(key, position, repr(value), repr(wall_time)) for key, value in points.items()]
-        count += bool(points)
-    return result
-
-
-def as_parsed(digits: str) -> int | float:
-    """Return an integer as orjson does: as a float if it needs more than 64 bits."""
-    return int(digits) if -(2**63) <= int(digits) < 2**64 else float(digits)
+def row_by_row(data: bytes) -> list[Point]:
+    """Return the points of rows that are decoded one at a time, each from its own feed."""
+    decoder = jsonl.decoder()
+    items = [item for line in data.splitlines(keepends=True) for item in decoder.feed(line)]
+    return rows([*items, *decoder.flush()])
 
 
 class Log:
-    """Random lines, the rows in them, and the number of damaged ones."""
+    """Random lines, and the number of damaged ones."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.data = b""
-        self.rows: list[dict[str, Any]] = []
+        self.count = 0
         self.lost = 0
         self.odd = rng.choice([0, 0.02, 0.3])
         self.layouts = [rng.sample(KEYS, rng.randint(1, 9)) for _ in range(rng.choice([1, 2, 6]))]
@@ -119,13 +57,12 @@ class Log:
         layout = list(self.rng.choice(self.layouts))
         if self.rng.random() < self.odd:
             self.rng.shuffle(layout)
-        number = len(self.rows)
+        number, self.count = self.count, self.count + 1
         row = {key: number if key in STEP_KEYS else self.rng.uniform(-9, 9) for key in layout}
         row |= {key: self.rng.choice(ODD) for key in layout if self.rng.random() < self.odd}
         text = json.dumps(row, ensure_ascii=False)
         if self.rng.random() < self.odd / 4:  # the same key again
             text = text[:-1] + ", " + text[1:].replace("9", "8")
-        self.rows.append(json.loads(text, parse_int=as_parsed))
         return text.encode()
 
     def line(self) -> bytes:
@@ -153,5 +90,5 @@ def test_rows_give_the_same_points_as_each_row_alone(rng: random.Random) -> None
         patch.setattr(_lines, "_PIECE", rng.choice([100, 1000, 1 << 20]))
         patch.setattr(_row_reader, "_MAX_LAYOUTS", rng.choice([1, 3, 1024]))
         items = feed(jsonl.decoder(), data, cuts)
-    assert rows(items) == one_by_one(log.rows)
+    assert rows(items) == row_by_row(data)
     assert len(damage(items)) == log.lost

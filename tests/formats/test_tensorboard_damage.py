@@ -17,8 +17,6 @@ from support.event_points import (
     event,
     file_of,
     image,
-    long_run,
-    long_run_curves,
     others,
     records,
     same,
@@ -34,14 +32,6 @@ from tuimon.formats.tensorboard.event_file import EventFileDecoder
 from tuimon.model.points import Damage, Fact, Points, SegmentStart
 
 # ---- any cutting ---------------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=25)
-@given(st.data())
-def test_any_split_of_a_long_run(draw: st.DataObject) -> None:
-    data = long_run()
-    cuts = sorted(draw.draw(st.lists(st.integers(0, len(data)), max_size=5)))
-    assert same(curves(decode(data, cuts)), long_run_curves())
 
 
 SAMPLE = [
@@ -89,23 +79,6 @@ def test_every_byte_damaged(flip: int) -> None:
             assert damage.offset <= position < damage.offset + damage.length
             data[position] ^= flip
             position += 1
-
-
-@settings(max_examples=15)
-@given(st.data())
-def test_a_byte_damaged_in_bulk_costs_one_record(draw: st.DataObject) -> None:
-    data = bytearray(long_run())
-    whole = long_run_curves()
-    position = draw.draw(st.integers(0, len(data) - 60))
-    data[position] ^= draw.draw(st.integers(1, 255))
-    items = decode(bytes(data))
-    actual = curves(items)
-    assert actual.keys() <= whole.keys()
-    assert sum(map(len, whole.values())) - sum(map(len, actual.values())) in (0, 1)
-    for tag, points in actual.items():
-        assert set(map(repr, points)) <= set(map(repr, whole[tag]))
-    assert [item.records for item in items if isinstance(item, Damage)] == [1]
-    assert same(curves(decode(bytes(data), [position, position + 100])), actual)
 
 
 def test_bytes_missing_inside_a_record_cost_only_that_record() -> None:
@@ -157,23 +130,6 @@ def test_a_record_that_is_not_an_event_is_reported() -> None:
     assert (damage.reason, damage.length) == ("not an event", 18)
 
 
-def test_many_damaged_records_are_each_counted() -> None:
-    framed = records(event(step, scalar("a", step)) for step in range(1000))
-    data = b"".join(
-        record[:-1] + bytes([record[-1] ^ 1]) if index % 3 else record for index, record in enumerate(framed)
-    )
-    items = decode(data)
-    assert [step for step, _, _ in curves(items)["a"]] == list(range(0, 1000, 3))
-    assert sum(item.records for item in items if isinstance(item, Damage)) == 666
-
-
-@given(st.binary(max_size=400), st.lists(st.integers(0, 400), max_size=5))
-def test_random_bytes(data: bytes, cuts: list[int]) -> None:
-    decoder = EventFileDecoder()
-    for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), len(data)], strict=True):
-        assert not [item for item in decoder.feed(data[start:end]) if isinstance(item, Points)]
-
-
 @given(st.binary(max_size=120))
 def test_random_bytes_in_a_valid_frame(message: bytes) -> None:
     good = event(1, scalar("a", 1))
@@ -223,10 +179,6 @@ def test_large_records_are_skipped_but_their_scalars_are_read(large: bytes, bloc
     if block == 1000:
         assert fed < 200_000
     assert same(actual, curves(decode(large, range(777, len(large), 77_777))))
-
-
-def test_a_reader_that_does_not_skip_gets_the_same(large: bytes) -> None:
-    assert same(curves(decode(large)), curves(hop(large, 4096)[0]))
 
 
 @pytest.mark.parametrize("at", [40, 100_000])
