@@ -47,8 +47,9 @@ def test_exports_are_byte_equal(host: Sshd, logs: Path, tmp_path: Path) -> None:
 
 
 def test_summaries_differ_in_the_path_only(host: Sshd, logs: Path, tmp_path: Path) -> None:
-    here = json.loads(_run(host, tmp_path, "summary", "--json", str(logs)).stdout)["runs"]
-    there = json.loads(_run(host, tmp_path, "summary", "--json", f"gpu01:{logs}").stdout)["runs"]
+    path = logs / "console"
+    here = json.loads(_run(host, tmp_path, "summary", "--json", str(path)).stdout)["runs"]
+    there = json.loads(_run(host, tmp_path, "summary", "--json", f"gpu01:{path}").stdout)["runs"]
     assert [run["path"] for run in there] == [f"gpu01:{run['path']}" for run in here]
     assert [(run["name"], run["metrics"]) for run in there] == [(run["name"], run["metrics"]) for run in here]
-    assert len(here) > 20
+    assert len(here) > 5

@@ -329,7 +329,6 @@ def test_every_extreme_is_drawn_and_nothing_else(
 
 
 @given(values=st.lists(st.floats(), min_size=1, max_size=60), scale=st.sampled_from(["linear", "log"]))
-@settings(max_examples=60, deadline=None)
 def test_other_numbers_of_columns_and_any_values_are_drawn(values: list[float], scale: str) -> None:
     array = np.where(np.isfinite(values), values, NAN)
     view = chart(Line("", RED, envelope(array)), y=(1e-3, 1e3), scale=scale)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tuimon.draw.limits import robust_limits, x_limits, y_limits
@@ -97,7 +97,6 @@ def test_log_limits_of_a_narrow_range_are_close_to_it() -> None:
 
 
 @given(values=st.lists(st.floats(-1e3, 1e3), min_size=8, max_size=40), outlier=st.sampled_from([1e6, -1e9, 1e300]))
-@settings(max_examples=60, deadline=None)
 def test_robust_limits_leave_a_far_outlier_out_and_every_other_value_in(values: list[float], outlier: float) -> None:
     limits = robust_limits([envelope(*values, outlier)])
     if limits is None:

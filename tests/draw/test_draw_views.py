@@ -6,7 +6,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tuimon import draw
@@ -243,7 +243,6 @@ texts = st.builds(TextView, hostile, st.lists(row, max_size=5).map(tuple), row, 
     st.integers(0, 12) | st.integers(0, 40),
     st.sampled_from(list(Symbols)),
 )
-@settings(max_examples=150, deadline=None)
 def test_rows_fit_any_size_and_hold_no_control_byte(view: View, width: int, height: int, symbols: Symbols) -> None:
     rows = draw.render(view, Size(width, height), symbols)
     assert len(rows) == height

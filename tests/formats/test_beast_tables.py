@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from io import StringIO
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from rich.panel import Panel
@@ -40,7 +40,6 @@ def drawn(row: dict[str, float | str | None], width: int) -> str:
     return "\n" + console.export_text()
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(NAMES, VALUES, min_size=1, max_size=8), st.sampled_from([30, 50, 50, 80, 140]))
 def test_rows_have_the_names_and_values_that_were_logged(row: dict[str, float | str | None], width: int) -> None:
     text = drawn(row, width)

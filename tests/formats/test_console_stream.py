@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.json_points import damage, facts, feed, rows, series
 
@@ -167,7 +167,6 @@ PIECES = [piece.encode() for piece in (
 )]  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.sampled_from(PIECES) | st.binary(max_size=6), max_size=40), st.lists(st.integers(0, 800), max_size=12)
 )

@@ -151,7 +151,7 @@ SHAPES = (
 @given(st.lists(st.sampled_from(SHAPES), min_size=2, max_size=5, unique=True), st.integers(1, 4000))
 def test_lines_of_several_shapes_in_turns_are_read_as_one_by_one(shapes: list[str], piece: int) -> None:
     text = "".join(
-        shapes[number % len(shapes)].format(number, 1 / (number + 1), number % 7 + 0.5) + "\n" for number in range(400)
+        shapes[number % len(shapes)].format(number, 1 / (number + 1), number % 7 + 0.5) + "\n" for number in range(150)
     ).encode()
     wanted = rows(feed(LineByLine(), text))
     assert rows(feed(ConsoleDecoder(), text)) == wanted

@@ -8,7 +8,7 @@ import io
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.json_points import damage, feed, rows
 
@@ -110,7 +110,6 @@ def use_small_blocks(rng: random.Random, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(table_rows, "_BLOCK", rng.choice([1, 4, 32]))
 
 
-@settings(max_examples=100)
 @given(st.randoms(use_true_random=True))
 def test_tables_in_any_pieces_give_the_points_of_each_row_alone(rng: random.Random) -> None:
     tables = Tables(rng)

@@ -8,7 +8,7 @@ import math
 import random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.json_points import rows
 
@@ -63,7 +63,6 @@ def after_update(known: list[Item], new: list[Item]) -> list[Item]:
     return new if Replaced() in new else known + new
 
 
-@settings(max_examples=100)
 @given(st.randoms(use_true_random=True), st.sampled_from(list(FORMATS)), st.sampled_from([None, 2]))
 def test_points_in_the_end_are_those_of_the_last_version(rng: random.Random, key: str, indent: int | None) -> None:
     decoder, known = FORMATS[key].decoder(), list[Item]()

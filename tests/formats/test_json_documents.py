@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.json_points import DATA, dump, facts, rows, series, truth
 from support.json_points import training_history as log
@@ -188,7 +188,6 @@ def test_changed_old_value_is_noticed() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), min_size=1, max_size=6))
-@settings(max_examples=100)
 def test_points_are_those_of_the_last_document(saves: list[tuple[int, int]]) -> None:
     decoder = json_rows.TRAINING_LOG.decoder()
     held: list[Any] = []

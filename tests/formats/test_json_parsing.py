@@ -6,7 +6,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.json_points import damage, feed, rows, series
 
@@ -74,7 +74,6 @@ JSON_VALUES = st.recursive(
 
 
 @given(JSON_VALUES)
-@settings(max_examples=150)
 def test_output_of_json_dumps_is_read(value: object) -> None:
     assert repr(parse(json.dumps(value).encode())) == repr(value)
 
@@ -111,7 +110,6 @@ def _by_python(text: str) -> str:
     st.lists(st.sampled_from(_TOKENS), max_size=12).map("".join)
     | st.lists(st.sampled_from(_TOKENS)).map(lambda tokens: '{"b": NaN, "a": ' + "".join(tokens) + "}")
 )
-@settings(max_examples=1000)
 def test_bare_non_finite_numbers_are_read_as_python_does(text: str) -> None:
     try:
         value = repr(parse(text.encode()))
@@ -121,7 +119,6 @@ def test_bare_non_finite_numbers_are_read_as_python_does(text: str) -> None:
 
 
 @given(st.binary(max_size=60))
-@settings(max_examples=150)
 def test_garbage_is_a_format_error_at_most(data: bytes) -> None:
     try:
         outcome = json.dumps(parse(data))
@@ -237,7 +234,6 @@ LINES = st.lists(
 
 
 @given(LINES, st.lists(st.integers(0, 400), max_size=8), st.booleans())
-@settings(max_examples=150)
 def test_cutting_does_not_matter(lines: list[bytes], cuts: list[int], newline: bool) -> None:
     data = b"\n".join(lines) + b"\n" * newline
     whole = feed(decoder(), data)

@@ -8,7 +8,7 @@ import math
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.json_points import damage, feed, rows
 
@@ -80,7 +80,6 @@ class Log:
         return self.rng.choice(EMPTY + NO_ROWS)
 
 
-@settings(max_examples=100)
 @given(st.randoms(use_true_random=True))
 def test_rows_give_the_same_points_as_each_row_alone(rng: random.Random) -> None:
     log = Log(rng)

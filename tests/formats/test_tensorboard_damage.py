@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.event_points import (
     WALL,
@@ -218,7 +218,6 @@ AMONG_LARGE = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(AMONG_LARGE, st.sampled_from([700, 5000, 100_000_000]), st.booleans())
 def test_small_records_between_large_ones(parts: list[tuple[str, bool]], block: int, hops: bool) -> None:
     """Records between images are decoded together, in order, with separate reports of damage."""
@@ -261,7 +260,6 @@ def test_small_records_between_large_ones(parts: list[tuple[str, bool]], block: 
     assert [(item.offset, item.length) for item in items if isinstance(item, Damage)] == damage
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 119), st.integers(0, 1), st.lists(st.integers(0, 8000), max_size=6))
 def test_no_metric_comes_from_a_damaged_record_only(metric: int, row: int, cuts: list[int]) -> None:
     """New metrics are verified many at once; the flipped bit makes a new name."""

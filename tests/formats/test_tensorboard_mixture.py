@@ -8,7 +8,7 @@ import struct
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.event_points import WALL, event, image, records, scalar, tensor
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
@@ -87,7 +87,6 @@ class Mixture:
             self.add([], image("picture alone", size))
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_whole_records_yield_their_points_whatever_surrounds_them(chance: random.Random) -> None:
     mixture, few = Mixture(chance), chance.choice([3, 20, 100, 500])

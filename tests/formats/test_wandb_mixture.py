@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.json_points import rows
-from support.log_writer import WANDB, damage, decode, field, framed, history
+from support.log_writer import WANDB, append, damage, decode, field, history
 
 from tuimon.formats._shared import log_blocks as _log_blocks
 from tuimon.formats.wandb import _history as _wandb_history
@@ -137,7 +137,7 @@ def test_whole_records_yield_their_points_whatever_surrounds_them(chance: random
     wanted: list[Point] = []
     data = bytearray(WANDB)
     for record, points in zip(mixture.records, mixture.points, strict=True):
-        data = bytearray(framed(data, [record]))
+        append(data, record)
         if chance.random() < likely:
             data[-1 - chance.randrange(len(record))] ^= 1 << chance.randrange(8)
             damaged += 1

@@ -8,7 +8,7 @@ import random
 from collections import defaultdict
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.log_writer import WANDB, Series, damage, decode, field, framed, history, series
 
@@ -102,7 +102,6 @@ def expected(rows: list[Row], defined: int) -> Series:
     st.integers(0, 40),
     st.lists(st.integers(0, 1 << 16), max_size=6),
 )
-@settings(max_examples=150, deadline=None)
 def test_any_rows_split_anywhere(seed: int, count: int, defined: int, cuts: list[int]) -> None:
     chance, step = random.Random(seed), 0
     rows: list[Row] = []

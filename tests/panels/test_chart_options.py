@@ -438,7 +438,6 @@ def test_a_narrow_table_leaves_out_whole_columns(width: int) -> None:
     parts=st.lists(st.lists(st.floats(-1e9, 1e9) | st.just(math.nan), max_size=20), min_size=1, max_size=5),
     offset=st.sampled_from([0.0, 1e12]),
 )
-@settings(max_examples=60, deadline=None)
 def test_extended_moments_equal_those_of_all_values(parts: list[list[float]], offset: float) -> None:
     result, so_far = MeanVariance(), np.empty(0)
     for part in parts:
@@ -458,7 +457,6 @@ def test_extended_moments_equal_those_of_all_values(parts: list[list[float]], of
     moves=st.lists(st.sampled_from([("pan", -0.25), ("pan", 0.25), ("zoom", 0.5), ("zoom", 2.0)]), max_size=25),
     at=st.none() | st.floats(0, 1),
 )
-@settings(max_examples=80, deadline=None)
 def test_a_window_stays_with_the_data_and_follows_at_their_end(
     moves: list[tuple[str, float]], at: float | None
 ) -> None:

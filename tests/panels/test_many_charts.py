@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.made_run import feed, run_of, store_of, text
 from support.tables import table_rows
@@ -59,7 +59,6 @@ def test_no_expression_is_slow_on_adversarial_names(query: str) -> None:
 
 
 @given(query=st.text(max_size=20), names=st.lists(st.text(max_size=20), max_size=5))
-@settings(max_examples=100, deadline=None)
 def test_any_filter_returns_a_subset_of_the_names(query: str, names: list[str]) -> None:
     assert set(matching(names, query)) <= set(names)
     assert set(matching(names, f"re:{query}")) <= set(names)
@@ -121,7 +120,6 @@ def test_a_section_of_many_metrics_has_sections_of_its_own() -> None:
     height=st.integers(3, 60),
     larger=st.integers(-4, 4),
 )
-@settings(max_examples=100, deadline=None)
 def test_sections_on_pages(kinds: list[str], width: int, height: int, larger: int) -> None:
     drawn = pages(width, height, [PanelRequest(kind, 0) for kind in kinds], larger)
     assert [box.index for page in drawn for box in page] == list(range(len(kinds)))
@@ -248,7 +246,6 @@ def test_metrics_are_sorted_by_any_column_and_the_unknown_come_last(by: str, rev
     parts=st.tuples(st.floats(0, 1), st.floats(0, 1)),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=100, deadline=None)
 def test_block_means_equal_those_computed_directly(
     lengths: list[int], most: int, before: int, parts: tuple[float, float], seed: int
 ) -> None:

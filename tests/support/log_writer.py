@@ -26,17 +26,22 @@ def framed(head: bytes, records: Iterable[bytes], counted_from: int = 0) -> byte
     """A file of the records, with blocks counted from byte `counted_from` (wandb-core up to 0.17.5: 7)."""
     out = bytearray(head)
     for record in records:
-        first, rest = True, record
-        while first or rest:
-            room = BLOCK - (len(out) - counted_from) % BLOCK
-            if room < 7:
-                out += bytes(room)
-                room = BLOCK
-            part, rest = rest[: room - 7], rest[room - 7 :]
-            kind = (2 if rest else 1) if first else (3 if rest else 4)
-            out += chunk(kind, part)
-            first = False
+        append(out, record, counted_from)
     return bytes(out)
+
+
+def append(out: bytearray, record: bytes, counted_from: int = 0) -> None:
+    """Append a record to a file."""
+    first, rest = True, record
+    while first or rest:
+        room = BLOCK - (len(out) - counted_from) % BLOCK
+        if room < 7:
+            out += bytes(room)
+            room = BLOCK
+        part, rest = rest[: room - 7], rest[room - 7 :]
+        kind = (2 if rest else 1) if first else (3 if rest else 4)
+        out += chunk(kind, part)
+        first = False
 
 
 def varint(value: int) -> bytes:
