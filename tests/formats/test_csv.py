@@ -20,9 +20,8 @@ from hypothesis import strategies as st
 from support.json_points import damage, facts, feed, rows, series
 
 from tuimon.formats import recognise
-from tuimon.formats._shared import lines as _lines
 from tuimon.formats.tables import csv as csv_table
-from tuimon.formats.tables import dvclive, headerless, long_form, sb3_monitor
+from tuimon.formats.tables import dvclive, headerless, sb3_monitor
 from tuimon.formats.tables._decoder import TableDecoder
 from tuimon.model.events import Columns, Event, MetricsFound, SegmentStarted, StreamFound, StreamReplaced, StreamStatus
 from tuimon.model.points import Points, SegmentStart
@@ -132,36 +131,6 @@ def test_cells_are_read_as_pythons_own_readers_do(
     raw = text.encode()
     cuts = data.draw(st.lists(st.integers(1, len(raw)), max_size=8))
     assert series(feed(TableDecoder(), raw, cuts)) == wanted
-
-
-PIECES = [
-    b"0",
-    b"1",
-    b".",
-    b",",
-    b"\n",
-    b" ",
-    b"nan",
-    b"-",
-    b'"',
-    b"\r",
-    b"a",
-    b"e",
-    b"\0",
-    b"#",
-    b"step,loss\n",
-    b"null",
-]
-
-
-@given(
-    st.lists(st.sampled_from(PIECES), max_size=60).map(b"".join),
-    st.lists(st.integers(0, 400), max_size=6),
-    st.booleans(),
-)
-def test_cutting_of_odd_lines_does_not_matter(odd: bytes, cuts: list[int], long: bool) -> None:
-    data = b"step,loss\n" + odd + (b"\n" + b"".join(b"%d,0.5\n" % step for step in range(40)) if long else b"")
-    assert rows(feed(TableDecoder(), data, cuts)) == rows(feed(TableDecoder(), data))
 
 
 def test_sparse_rows_share_a_step_and_keep_their_own_cells() -> None:
@@ -282,14 +251,6 @@ def test_remark_about_what_is_not_drawn(text: str, remark: str) -> None:
     assert decoder.remark == remark
 
 
-def test_only_numbers_of_a_ray_table_are_points() -> None:
-    actual = rows(feed(TableDecoder(), RAY.encode()))
-    assert actual == [
-        (name, 1, value, "1795224133.0")
-        for name, value in (("loss", "0.5"), ("time_total_s", "2.5"), ("pid", "4711.0"))
-    ]
-
-
 def test_times() -> None:
     text = "step,timestamp,time_s,loss\n1,1795224133,0.5,2\n2,,0.5,2\n"
     actual = rows(feed(TableDecoder(), text.encode()))
@@ -326,19 +287,6 @@ def test_row_of_another_length_is_damage_and_other_rows_are_kept() -> None:
         (26, 2, "row with 1 cells instead of 2"),
         (28, 7, "unclosed quote"),
     ]
-
-
-def test_line_is_read_once_its_newline_arrives() -> None:
-    decoder = TableDecoder()
-    assert series([*decoder.feed(b"step,loss\n1,0.12"), *decoder.flush()]) == {}
-    assert series(decoder.feed(b"5\n")) == {"loss": [(1, "0.125")]}
-
-
-def test_too_long_line_is_skipped() -> None:
-    data = b"step,loss\n1,0.5\n" + b"9" * (_lines.MAX_LINE + 5) + b"\n2,0.25\n"
-    items = feed(TableDecoder(), data, range(0, len(data), 1 << 20))
-    assert series(items) == {"loss": [(1, "0.5"), (2, "0.25")]}
-    assert [reason for *_, reason in damage(items)] == ["line longer than 16 MiB"]
 
 
 def test_another_header_starts_a_segment() -> None:
@@ -526,25 +474,6 @@ def test_recognition_never_raises(head: bytes) -> None:
         csv_table.matches(name, b"step,loss\n" + head)
 
 
-def test_dvclive_metric_is_named_by_its_path(tmp_path: Path) -> None:
-    (tmp_path / "dvclive").symlink_to(DATA / "dvclive")
-    collector = Collector([str(tmp_path)])
-    events = list(collector.find())
-    result = {}
-    for source, item in collector.in_file_order():
-        assert isinstance(item, Points)
-        result[source.removeprefix("dvclive/")] = series([item])
-    logged = truth(DATA / "dvclive" / "truth.json.gz")
-    assert result.keys() == logged.keys()
-    for source, metrics in logged.items():
-        name = source.removeprefix("plots/metrics/").removesuffix(".tsv")
-        ((last, points),) = metrics.items()
-        assert name.endswith(last)
-        assert result[source] == {name: points}
-    assert len({event.run for event in events if isinstance(event, StreamFound)}) == 1
-    assert {event.format for event in events if isinstance(event, StreamFound)} == {"dvclive"}
-
-
 def test_metrics_named_like_runs_stay_in_one_run(tmp_path: Path) -> None:
     for name in ("lr_0", "lr_1"):
         path = tmp_path / "dvclive" / "plots" / "metrics" / f"{name}.tsv"
@@ -682,21 +611,6 @@ def test_monitors_of_a_vectorised_environment_are_one_source(tmp_path: Path) -> 
     assert own == {(f"{environment}.monitor.csv", name) for environment in range(4) for name in "rlt"}
 
 
-def test_points_of_downloads_in_long_form(tmp_path: Path) -> None:
-    data = Path(__file__).parent.parent / "data" / "long_form"
-    for path in data.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    [run] = open_run(tmp_path).runs
-    assert sorted(run.metrics) == ["acc", "epoch_loss", "loss"]
-    for name in ("loss", "epoch_loss"):
-        curve = run.curve(name)
-        assert curve.steps.tolist() == list(range(30))
-        assert curve.values.tolist() == [2 / (step + 1) for step in range(30)]
-        assert int(curve.wall_times[0]) == 1795000000
-    prices = b"name,value,step\n1,2.5,3\n"
-    assert recognise("/x/prices.csv", prices) not in long_form.FORMATS
-
-
 def test_tables_of_one_directory_with_the_same_columns_are_kept_apart(tmp_path: Path) -> None:
     for role in ("learn", "test"):
         rows = "".join(f"{step}\t{1 / (1 + step)}\n" for step in range(20))
@@ -722,16 +636,6 @@ def test_numbers_without_a_header_in_a_file_named_as_a_metric(row: str, first: i
     wanted = {"": [(step + first, str(2.5 / (step + 1))) for step in range(40)]}
     for cuts in ((), (1,), (5,), (len(data) // 2,)):
         assert series(feed(headerless.HeaderlessDecoder(), data, cuts)) == wanted
-
-
-@pytest.mark.parametrize("row", ["{0} {1} {2}", "{0},{1},{2}", "{1}\t{0}", "{1} {2} {0}"])
-def test_columns_of_numbers_without_a_header_do_not_depend_on_how_their_bytes_are_split(row: str) -> None:
-    data = "".join(row.format(step, 2.5 / step, step / 8) + "\n" for step in range(1, 30)).encode()
-    assert headerless.FORMATS[1].matches("train_log.txt", data)
-    whole = series(feed(headerless.HeaderlessDecoder(), data))
-    assert [step for step, _ in next(iter(whole.values()))] == list(range(1, 30))
-    for cut in range(1, len(data)):
-        assert series(feed(headerless.HeaderlessDecoder(), data, (cut,))) == whole
 
 
 @pytest.mark.parametrize(

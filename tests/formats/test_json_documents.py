@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import random
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.json_points import DATA, dump, facts, rows, series, truth
 from support.json_points import training_history as log
 
@@ -43,11 +39,6 @@ def test_every_logged_point_is_read(path: str) -> None:
     format = format_of(DATA / path)
     assert format.id == Path(path).stem
     assert series(document_decoder(format).load((DATA / path).read_bytes())) == truth()[path]
-
-
-def test_nan_tokens_are_points() -> None:
-    items = log_history.FORMAT.decoder().load((DATA / "hf_trainer_nan" / "trainer_state.json").read_bytes())
-    assert series(items)["loss"][2] == (3, "nan")
 
 
 def test_training_log_facts() -> None:
@@ -179,25 +170,6 @@ def test_document_that_loses_its_histories_is_emptied() -> None:
     assert decoder.load(dump({"config": {}})) == [Replaced()]
 
 
-def test_changed_old_value_is_noticed() -> None:
-    decoder = json_rows.TRAINING_LOG.decoder()
-    document = log(50)
-    decoder.load(dump(document))
-    document["train_history"][7]["loss"] += 1e-12
-    assert decoder.load(dump(document))[0] == Replaced()
-
-
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), min_size=1, max_size=6))
-def test_points_are_those_of_the_last_document(saves: list[tuple[int, int]]) -> None:
-    decoder = json_rows.TRAINING_LOG.decoder()
-    held: list[Any] = []
-    for train, val in saves:
-        items = decoder.load(dump(log(train, val)))
-        held = [] if Replaced() in items else held
-        held += rows(items)
-    assert sorted(held) == sorted(rows(json_rows.TRAINING_LOG.decoder().load(dump(log(*saves[-1])))))
-
-
 # Half-written
 
 
@@ -251,42 +223,6 @@ def test_byte_order_mark_and_surrounding_blanks_are_ignored() -> None:
     assert rows(json_rows.TRAINING_LOG.decoder().load(data)) == rows(
         json_rows.TRAINING_LOG.decoder().load(dump(log(2)))
     )
-
-
-def test_points_never_vanish_while_a_writer_truncates_and_rewrites(tmp_path: Path) -> None:
-    path = tmp_path / "training_log.json"
-    path.write_bytes(dump(log(1)))
-    done = threading.Event()
-
-    def write() -> None:
-        draw = random.Random(3)
-        for count in range(2, 150):
-            data = dump(log(count, count // 50))
-            with path.open("wb", buffering=0) as file:
-                while data:
-                    length = draw.randrange(1, 3000)
-                    file.write(data[:length])
-                    data = data[length:]
-        done.set()
-
-    writer = threading.Thread(target=write)
-    decoder = json_rows.TRAINING_LOG.decoder()
-    held: list[Any] = []
-    writer.start()
-    try:
-        while True:
-            last = done.is_set()
-            try:
-                items = decoder.load(path.read_bytes())
-            except Unfinished as error:
-                items = list(error.items)
-            assert Replaced() not in items
-            held += rows(items)
-            if last:
-                break
-    finally:
-        writer.join()
-    assert sorted(held) == sorted(rows(json_rows.TRAINING_LOG.decoder().load(dump(log(149, 2)))))
 
 
 @pytest.mark.parametrize(("indent", "between"), [(2, "\n"), (None, ""), (4, ""), (None, " ")])

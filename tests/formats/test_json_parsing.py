@@ -8,7 +8,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.json_points import damage, feed, rows, series
+from support.json_points import damage, feed, series
 
 from tuimon.errors import FormatError
 from tuimon.formats._shared import lines as _lines
@@ -177,12 +177,6 @@ def test_nul_padding_before_a_row_is_skipped() -> None:
     assert series(items) == {"loss": [(1, "0.5"), (2, "nan")]}
 
 
-def test_utf16_lines_are_refused_with_a_reason() -> None:
-    items = feed(decoder(), '{"step": 1, "loss": 1}\n{"step": 2, "loss": 1}\n'.encode("utf-16"))
-    assert rows(items) == []
-    assert "UTF-16, not UTF-8" in {reason for _, _, reason in damage(items)}
-
-
 @pytest.mark.parametrize("piece", [7, 64, 1000, 10_000])
 def test_too_long_line_is_skipped_in_bounded_memory(monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
     monkeypatch.setattr(_lines, "MAX_LINE", 1000)
@@ -216,27 +210,3 @@ def test_offsets_include_flushed_bytes() -> None:
     reader.feed(GOOD)
     reader.flush()
     assert damage(reader.feed(b"\nbad\n")) == [(len(GOOD) + 1, 4, "not JSON")]
-
-
-LINES = st.lists(
-    st.one_of(
-        st.fixed_dictionaries({"step": st.integers(0, 99), "loss": st.floats()}).map(
-            lambda row: json.dumps(row).encode()
-        ),
-        st.fixed_dictionaries({"loss": st.floats(), "note": st.none() | st.text(max_size=3) | st.integers()}).map(
-            lambda row: json.dumps(row).encode()
-        ),
-        st.sampled_from([b"", b"\r", b"not json", b'{"step": 1, "lo', b"[1, 2]", b'{"step": 5}{"step": 6, "loss": 1}']),
-        st.binary(max_size=12).map(lambda data: data.replace(b"\n", b"")),
-    ),
-    max_size=12,
-)
-
-
-@given(LINES, st.lists(st.integers(0, 400), max_size=8), st.booleans())
-def test_cutting_does_not_matter(lines: list[bytes], cuts: list[int], newline: bool) -> None:
-    data = b"\n".join(lines) + b"\n" * newline
-    whole = feed(decoder(), data)
-    cut = feed(decoder(), data, cuts)
-    assert rows(cut) == rows(whole)
-    assert damage(cut) == damage(whole)

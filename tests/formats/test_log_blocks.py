@@ -53,15 +53,6 @@ def test_records_round_trip_for_any_length_and_split(sizes: list[int], phase: in
         position = offset + 7 + end - start
 
 
-def test_every_byte_alone_gives_the_same() -> None:
-    data = framed(WANDB, [*numbered(50, 20), b"x" * 70_000, *numbered(3, 30)])
-    single, whole = read(data, 1), read(data)
-    assert payloads(single) == payloads(whole)
-    assert [actual[0] for actual in single if isinstance(actual, tuple)] == [
-        actual[0] for actual in whole if isinstance(actual, tuple)
-    ]
-
-
 def test_an_incomplete_tail_waits_and_is_not_damage() -> None:
     records = numbered(6, 12)
     data = framed(WANDB, records)
@@ -160,9 +151,7 @@ def test_noise_has_no_records_and_raises_nothing(noise: bytes, piece: int) -> No
     assert not [record for record in payloads(actual) if len(record) > len(noise)]
 
 
-@pytest.mark.parametrize(
-    "pattern", [b"\x00", b"\x01", b"\x02", b"\x00\x00\x00\x00\x00\x7f\x01", b"\x01\x00\x00\x00\x01\x00\x01"]
-)
+@pytest.mark.parametrize("pattern", [b"\x01", b"\x00\x00\x00\x00\x00\x7f\x01", b"\x01\x00\x00\x00\x01\x00\x01"])
 def test_hostile_bytes_take_bounded_memory(pattern: bytes) -> None:
     piece = (pattern * (1 << 17))[: 1 << 17]
     blocks = LogBlocks(WANDB)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Sequence
 
 import pytest
@@ -138,28 +137,6 @@ def test_size_of_a_batch_is_no_step() -> None:
 def test_batch_beside_a_step_is_a_metric() -> None:
     rows = [{"step": step, "epoch": 1, "batch": step % 2, "loss": 1.0} for step in range(4)]
     assert _steps(lines.decoder().feed(_jsonl(rows)), "batch") == [0, 1, 2, 3]
-
-
-def test_rows_without_a_counter_do_not_depend_on_the_batches() -> None:
-    choices = random.Random(4)
-    for _ in range(100):
-        rows: list[dict[str, object]] = []
-        for _ in range(choices.randint(1, 12)):
-            row = {"epoch": choices.randint(0, 3), "iter": choices.randint(0, 9), "loss": 1.0}
-            rows.append({key: row[key] for key in choices.choice((("epoch", "iter", "loss"), ("epoch", "loss")))})
-        whole, decoder = lines.decoder().feed(_jsonl(rows)), lines.decoder()
-        assert _steps([item for row in rows for item in decoder.feed(_jsonl([row]))]) == _steps(whole), rows
-        table = "".join(f"{row['epoch']},{row.get('iter', '')},1\n" for row in rows).encode()
-        assert _steps(csv.TableDecoder().feed(b"epoch,iter,loss\n" + table)) == _steps(whole), rows
-
-
-def test_steps_of_any_epochs_do_not_depend_on_the_batches() -> None:
-    choices = random.Random(3)
-    for _ in range(50):
-        _both(
-            [(choices.randint(0, 3), choices.randint(0, 4)) for _ in range(choices.randint(1, 12))],
-            choices.choice(("iter", "batch")),
-        )
 
 
 def test_rows_with_an_epoch_only_have_the_step_of_the_row_before() -> None:

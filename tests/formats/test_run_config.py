@@ -170,15 +170,6 @@ def test_only_documented_errors_are_raised(text: str) -> None:
     assert json.dumps(value)
 
 
-@given(st.binary(max_size=60))
-def test_noise_raises_only_documented_errors(noise: bytes) -> None:
-    for data in (noise, b"a: " + noise + b"\n"):
-        try:
-            parse_yaml(data)
-        except FormatError:
-            continue
-
-
 def test_yaml_is_imported_only_when_needed() -> None:
     code = "import sys, tuimon.formats; tuimon.formats.all_formats(); print('yaml' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"

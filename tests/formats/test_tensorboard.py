@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 from support.event_points import (
     DATA,
-    FILES,
-    SMALL,
     WALL,
     accumulated,
     curves,
@@ -22,8 +20,6 @@ from support.event_points import (
     event,
     file_of,
     image,
-    long_run,
-    long_run_curves,
     others,
     same,
     scalar,
@@ -45,46 +41,6 @@ from tuimon.formats.tensorboard.event_file import FORMAT, EventFileDecoder
 from tuimon.model.points import Damage, Fact, Points, SegmentStart
 
 # ---- the same points as other readers ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)
-def test_real_files_equal_event_accumulator(path: Path) -> None:
-    items = decode(path.read_bytes())
-    assert same(curves(items), accumulated(path))
-    assert not [item for item in items if isinstance(item, Damage)]
-
-
-@pytest.mark.filterwarnings("ignore:The inplace keyword")
-def test_real_files_equal_tbparse() -> None:
-    from tbparse import SummaryReader
-
-    for path in SMALL:
-        ours = {
-            (tag, step, value) for tag, points in curves(decode(path.read_bytes())).items() for step, value, _ in points
-        }
-        frame = SummaryReader(str(path)).scalars
-        theirs = set(zip(frame["tag"], frame["step"], frame["value"], strict=True)) if len(frame) else set()
-        assert ours == theirs
-
-
-def test_odd_values_of_the_real_file() -> None:
-    actual = curves(decode((DATA / "torch" / "events.out.tfevents.1795224524.vm.11792.0").read_bytes()))
-    values = [value for points in actual.values() for _, value, _ in points]
-    assert any(math.isnan(value) for value in values)
-    assert {math.inf, -math.inf, float(np.float32(3e38)), float(np.float32(-1e-40))} <= set(values)
-
-
-def test_a_long_run_equals_event_accumulator(tmp_path: Path) -> None:
-    path = tmp_path / "events.out.tfevents.1"
-    path.write_bytes(long_run())
-    actual = long_run_curves()
-    assert same(actual, accumulated(path))
-    assert sum(map(len, actual.values())) == 8080
-
-
-def test_points_of_one_feed_are_in_file_order() -> None:
-    walls = [wall for item in decode(long_run()) if isinstance(item, Points) for wall in item.wall_times]
-    assert walls == sorted(walls)
 
 
 def _layouts() -> dict[str, list[bytes]]:

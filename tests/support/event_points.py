@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import io
-import math
-import random
-import tempfile
 from collections.abc import Iterable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +11,6 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
-from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from tensorboard.summary.writer.record_writer import RecordWriter
 from tensorboard.util import tensor_util
 
@@ -23,8 +18,6 @@ from tuimon.formats.tensorboard.event_file import EventFileDecoder
 from tuimon.model.points import Item, Points
 
 DATA = Path(__file__).parent.parent / "data" / "tensorboard"
-FILES = sorted(path for path in DATA.rglob("*tfevents*"))
-SMALL = [path for path in FILES if path.stat().st_size < 20_000]
 WALL = 1_795_226_051.25
 Curves = dict[str, list[tuple[int, float, float]]]
 """Metric -> (step, value, wall time) in file order."""
@@ -113,33 +106,3 @@ def image(tag: str, size: int) -> Any:
 
 def file_of(*messages: bytes) -> bytes:
     return b"".join(records([version(), *messages]))
-
-
-@cache
-def long_run() -> bytes:
-    """A run of 40 tags from a real writer, long enough to be decoded in rows. Steps pass 128 and 16384, some tags occur
-    every 10th step only, a text is in between, tensors are doubles."""
-    with tempfile.TemporaryDirectory() as directory:
-        writer = EventFileWriter(directory)
-        chance = random.Random(11)
-        for index in range(200):
-            step = 100 + index if index < 100 else 16_300 + index
-            for tag in range(40 if index % 10 else 44):
-                value: Any = scalar(
-                    f"group{tag % 3}/metric {tag}", chance.choice([chance.gauss(0, 1e-3), math.nan, math.inf, 1e-42])
-                )
-                if tag % 10 == 7:
-                    value = tensor(f"tensor {tag}", TensorProto(dtype=2, double_val=[chance.random()]))
-                writer.add_event(Event(wall_time=WALL + index + tag / 100, step=step, summary=Summary(value=[value])))
-            if index == 150:
-                writer.add_event(
-                    Event(wall_time=WALL + index, step=step, summary=Summary(value=[text("note", "hello")]))
-                )
-        writer.close()
-        return next(Path(directory).iterdir()).read_bytes()
-
-
-@cache
-def long_run_curves() -> Curves:
-    """Decode the run in one feed."""
-    return curves(decode(long_run()))
