@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tuimon import lazy_re as re
 from tuimon.formats.console.families import Line, Sink
-from tuimon.formats.console.families._line import PROGRESS_BAR, plain, without_prefix
+from tuimon.formats.console.families._line import PROGRESS_BAR, plain
 from tuimon.model.points import Fact, Item, Topic
 
 _KNOWN = tomllib.loads(Path(__file__).with_name("outcomes.toml").read_text(encoding="utf-8"))
@@ -33,6 +33,8 @@ _SOURCE = re.compile(r"\s+raise |\s+File \"")
 """A line of a traceback that quotes the program; the message of the exception follows."""
 _SUMMARY = "'train_runtime'"
 """Key in the last dictionary of Hugging Face's Trainer, which is too long to be shown as evidence."""
+_LOGGED = re.compile(r"\A(?:\[[^\]]{0,99}\]:? {0,9}|\d{4}-\d\d-\d\d[ T][\d:.,]{5,20}[ |-]{0,9}|[A-Z]{4,8}[ :|-]{1,9})+")
+"""Fields that a logging module writes before the message: time, file, level."""
 _CHAINED = ("During handling of the above", "The above exception was")
 _EPILOGUE = ("wandb:", "swanlab:", "[rank")
 _PASSING = 20
@@ -99,10 +101,10 @@ class Outcome:
                 if match[0].startswith(_SUMMARY):
                     self._evidence = "the trainer printed its final summary"
                 else:
-                    self._evidence = without_prefix(self._evidence) or self._evidence
+                    self._evidence = _LOGGED.sub("", self._evidence) or self._evidence
         elif self._state == "running" and _is_last(text):
             self._set("finished", line, step, True, whole)
-            self._evidence = without_prefix(self._evidence) or self._evidence
+            self._evidence = _LOGGED.sub("", self._evidence) or self._evidence
             self.watching, self._lines_after, self._passing = True, 0, _REFUTED
         elif _KILLED.search(text) and (self._state == "running" or self._weak) and not _SOURCE.match(text):
             self._set_fatal(line, step, whole, _cause(text))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import nan
 from typing import Any, Generic, TypeVar
 
@@ -32,6 +32,21 @@ PROGRESS_BAR = re.compile(
 _RAY = re.compile(r"\s*\([A-Za-z_][\w.:-]*+(?: pid=\d+)(?:, ip=[0-9a-fA-F.:]+)?\)\s?")
 _REPEATED = " [repeated "
 _REPEATED_END = re.compile(r" \[repeated \d+x across cluster\].*")
+_LEVEL = "DEBUG|INFO|WARNING|WARN|ERROR|SUCCESS|CRITICAL|TRACE"
+_PREFIX = re.compile(
+    r"(?:\s++"
+    r"|\[(?!val|eval|test|(?:it|ep)\W{1,8}\d|[^\]]{0,12}(?:epoch|step|iter|episode|update|round|generation|batch)\w*\W{0,8}\d)[^\[\]]{1,80}\](?!\s*[=:]\s*[\d-]):?"
+    r"|\d{4}[-/]\d\d[-/]\d\d(?:[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?(?=[\s:]|$)"
+    r"|\d\d/\d\d(?:/\d{4})? \d\d:\d\d:\d\d(?:[.,]\d+)?(?=[\s:]|$)"
+    r"|[IWEF]\d{4} \d\d:\d\d:\d\d(?:\.\d+)?\s+\d+ [\w./<>-]{1,80}:\d+\]"  # absl and glog
+    r"|(?:(?:\d\d-)?\d\d-\d\d )?\d\d:\d\d:\d\d(?:[.,]\d+)?(?=\s|$)"
+    rf"|:(?=(?:{_LEVEL}):)|(?:{_LEVEL}):[\w.]{{1,60}}:|(?:{_LEVEL})\b:?(?:\s(?!val|eval|test)[\w.]{{1,60}}:(?=\s(?:[\[{{]|$)))?"
+    rf"|[\w./\\-]{{1,160}}(?= - (?:{_LEVEL})\b)"  # name of a logger
+    r"|(?<=- )\w{1,60}(?:\.\w{1,60}){1,9}(?= - )"  # the same behind the level
+    r"|[\w./<>-]{1,80}\.py:\d+\]?|[\w.]{1,80}:[\w<>]{1,60}:\d+(?= - )"
+    r"|[-|>:](?=\s))*+",
+    re.IGNORECASE,
+)
 _TIMESTAMP = re.compile(
     r"(\d{4})[-/](\d\d)[-/](\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,6})\d*)?(Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
@@ -40,6 +55,7 @@ _BAR_BEFORE = re.compile(r"[^|%]{0,200}?\d{1,3}%\|[^|]*+\|[^\[\]|]{1,80}\[[^\]]*
 """A tqdm bar followed by text on the same line, as print() does not clear the bar."""
 _CALL_SITE = 60
 _CALL_SITE_AFTER = re.compile(r"\s{2,80}+[\w./-]{1,50}\.py:\d{1,7}$", re.ASCII)
+"""The call site that rich prints at the right margin."""
 _CURSOR_UP = b"\x1b[A"
 
 
@@ -89,7 +105,9 @@ class Line:
     @_Lazy
     def message(self) -> str:
         """The text without timestamp, level, logger, call site and a progress bar before it."""
-        drawn = without_call_site(self.drawn)
+        drawn = self.drawn
+        if ".py:" in drawn[-_CALL_SITE:]:
+            drawn = _CALL_SITE_AFTER.sub("", drawn)
         if "%|" in drawn and drawn[-1] != "]" and (bar := _BAR_BEFORE.match(drawn)):
             return without_prefix(drawn[bar.end() :])
         return drawn
@@ -115,21 +133,9 @@ class Line:
         return parse_timestamp(self.text)
 
 
-def without_call_site(text: str) -> str:
-    """Return a line without the call site that rich prints at the right margin."""
-    return _CALL_SITE_AFTER.sub("", text) if ".py:" in text[-_CALL_SITE:] else text
-
-
 def without_prefix(text: str) -> str:
-    """Return a line without the fields of a logging module before its message."""
-    return _message_of()(text)
-
-
-@cache
-def _message_of() -> Callable[[str], str]:
-    from tuimon.formats.console.shapes.numbers import message_of  # with its tables of words: for the first line only
-
-    return message_of
+    match = _PREFIX.match(text)
+    return text[match.end() :] if match else text
 
 
 def plain(raw: bytes) -> str:

@@ -18,17 +18,19 @@ from itertools import pairwise
 from tuimon import lazy_re as re
 from tuimon.formats._shared.row_steps import OverallSteps
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
-from tuimon.formats.console.families._line import without_call_site
 from tuimon.formats.console.shapes.cutting import cut
 from tuimon.formats.console.shapes.labels import BATCH, EPOCH, MARKS, METRIC, stage_of
-from tuimon.formats.console.shapes.numbers import ISO, message_of
+from tuimon.formats.console.shapes.numbers import message_of
 from tuimon.formats.console.shapes.roles import Layout, examine
 from tuimon.formats.console.shapes.rows import Cells, has_whole_counts, integer, pairs_of, row_of
 
+_ISO = re.compile(r"(?<=\d\d-\d\d)T(?=\d\d:\d\d:)", re.ASCII)
 _BAR = re.compile(r"[=.>]{2}\]")
 """The end of a bar of Keras, which is drawn again with other values."""
 _GLUED_DATE = re.compile(r"(\d\.\d{1,12}?)20\d\d-\d\d-\d\d[ T]\d\d:\d\d:.*", re.ASCII)
 """A warning of another library that begins where the line should end."""
+_CALL_SITE = re.compile(r"\s{2,80}+[\w./-]{1,50}\.py:\d{1,7}$", re.ASCII)
+"""The call site that rich prints at the right margin."""
 _MAX_LENGTH = 1 << 16
 _MAX_SHAPES = 20_000
 _MAX_HELD = 100_000
@@ -102,8 +104,9 @@ class ShapedReader(LineReader):
         if "20" in text:
             text = _GLUED_DATE.sub(r"\1", text)
         if "T" in text:
-            text = ISO.sub(" ", text)
-        text = without_call_site(text)
+            text = _ISO.sub(" ", text)
+        if ".py:" in text[-60:]:
+            text = _CALL_SITE.sub("", text)
         parts = cut(" ".join(text.split()))
         if len(parts) == 1:
             return self._note_stage(text)

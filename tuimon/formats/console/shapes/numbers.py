@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import lru_cache
 
 from msgspec import Struct
 
@@ -41,14 +40,14 @@ _PREFIX = re.compile(
     "|".join(
         (
             r"\s++|[-|>:,]{1,4}(?=\s)",
-            rf"\[(?i:{_LEVEL})(?:\|[^\[\]]{{1,80}})?\s{{0,9}}\]:?",
+            rf"\[(?i:{_LEVEL})\s{{0,9}}\]:?",
             rf"(?:{_LEVEL})\b\s{{0,3}}(?:[:|\]-](?:root:|[\w.]{{1,60}}:(?=\S))?|(?!{_STAGE_NAME})[\w.]{{1,60}}:(?=\s[\[{{]))?",
             rf"[\w.-]{{1,120}}(?=\s{{1,3}}[-:|]\s{{1,3}}(?:(?:{_LEVEL})\b|\w{{1,80}}\.py:))",  # the name of a logger
             r"(?<=-\s)\w{1,60}(?:\.\w{1,60}){1,9}(?=\s-\s)",  # the same behind the level
             rf"{_N}(?=\s-\s[\w.]{{1,120}}\s-\s\w{{1,80}}\.py:)",  # the rank before it
             rf"(?<=\|\s)\w{{1,60}}(?:\.\w{{1,60}}){{1,9}}:{_N}(?=\s-\s)",  # of loguru
-            rf"\[[\w.:/ -]{{1,60}}\](?=\s{{0,4}}(?:[-|]\s|(?:{_LEVEL})\b|{_N}-{_N}-{_N}\s|\{{))",
-            rf"\[(?i:rank|pid) {_N}\](?=\s)|[IWEF]\d{{4}}(?= )|{_N}\s{{1,8}}[\w./<>-]{{1,80}}:{_N}\]",  # glog
+            rf"\[[\w.:/ -]{{1,60}}\](?=\s{{0,4}}(?:[-|]\s|(?:{_LEVEL})\b))",
+            rf"[IWEF]\d{{4}}(?= )|{_N}\s{{1,8}}[\w./<>-]{{1,80}}:{_N}\]",  # glog
             r"[\[(]?[\w./<>-]{1,120}\.(?:py|cc|cpp|go|rs)(?:\[line|\(line|:[\w<>]{1,60})?[:( \[]{1,2}"
             rf"{_N}[)\]]{{0,2}}:?(?=[\s,-]|$)",
             rf"[\w.]{{1,80}}:[\w<>]{{1,60}}:{_N}(?=\s)|\((?:pid=)?{_N}\)\s",
@@ -56,11 +55,6 @@ _PREFIX = re.compile(
     )
 )
 """What may stand before the message, besides times."""
-_WITHIN = 200
-"""Characters within which the fields of a logging module end."""
-ISO = re.compile(r"(?<=\d\d-\d\d)T(?=\d\d:\d\d:)", re.ASCII)
-"""The letter between a date and a time, which are cut as numbers with a blank instead."""
-_ALIKE = str.maketrans("023456789", "111111111")
 _AT_STEP = re.compile(r"([^\W\d][\w -]{0,40}?) (?:at|after|in|for|and) (?:the )?([a-z]{2,9})\s?\W{0,3}$")
 _AFTER_TIME = re.compile(r"[\])Z]{0,2}(?::(?=\s))?")
 _BETWEEN_NAMES = re.compile(r"\s{0,2}[(,±]\s?|\s{1,2}\+/-\s?|\s?[\[(]\s?[±+]")
@@ -135,16 +129,8 @@ class Number:
 
 def message_of(text: str) -> str:
     """Return a line without the fields of a logging module before its message."""
-    return text if text[:1] == "{" else text[_message_begin(text[:_WITHIN].translate(_ALIKE)) :]
-
-
-@lru_cache(4096)
-def _message_begin(head: str) -> int:
-    """Return where the message begins. head: the beginning of a line with 1 for each of its digits, as those of lines
-    of one statement are equal."""
-    head = ISO.sub(" ", head)
-    numbers, skeleton, _ = joined_numbers(head, places(head))
-    return message_start(skeleton, numbers)
+    numbers, skeleton, _ = joined_numbers(text, places(text))
+    return text[message_start(skeleton, numbers) :].strip()
 
 
 def joined_numbers(text: str, spans: list[tuple[int, int]]) -> tuple[list[Number], str, bool]:
