@@ -1,9 +1,17 @@
-"""Texts in UTF-16 as UTF-8, which is what the decoders read. PowerShell's `>` writes UTF-16 with a byte order mark."""
+"""Texts in UTF-16 as UTF-8, which is what the decoders read. PowerShell's `>` writes UTF-16 with a byte order mark.
+
+Another program may append to such a file: from `_PLAIN` bytes of ASCII on, the rest of it is UTF-8.
+"""
 
 from __future__ import annotations
 
 import codecs
 
+from tuimon import lazy_re as re
+
+_PLAIN = re.compile(rb"[\t\n\r -~]{24}")
+"""Text of another encoding: in UTF-16 each character of ASCII has a zero byte."""
+_PLAIN_AT_END = re.compile(rb"[\t\n\r -~]{1,23}\Z")
 _MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
@@ -13,6 +21,8 @@ class UTF8Stream:
     def __init__(self) -> None:
         self._begun = False
         self._first = b""
+        self._big_endian = False
+        """Whether the last byte of a character of ASCII is not the zero."""
         self._decoder: codecs.IncrementalDecoder | None = None
 
     def feed(self, data: bytes) -> bytes:
@@ -24,8 +34,21 @@ class UTF8Stream:
                 return b""
             self._begun = True
             if data.startswith(_MARKS):
+                self._big_endian = data.startswith(codecs.BOM_UTF16_BE)
                 self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
-        return data if self._decoder is None else self._decoder.decode(data).encode("utf-8", "replace")
+            self._first = b""
+        return data if self._decoder is None else self._from_utf16(self._decoder, self._first + data)
+
+    def _from_utf16(self, decoder: codecs.IncrementalDecoder, data: bytes) -> bytes:
+        """Return bytes in UTF-8 up to a possible change of the encoding, which is kept until it is certain."""
+        rest, self._first = b"", b""
+        if plain := _PLAIN.search(data):
+            self._decoder, rest = None, data[plain.start() :]
+            data = data[: plain.start()]
+        elif (plain := _PLAIN_AT_END.search(data)) and len(plain[0]) > self._big_endian:
+            self._first = plain[0]
+            data = data[: plain.start()]
+        return decoder.decode(data).encode("utf-8", "replace") + rest
 
 
 def is_marked_utf16(head: bytes) -> bool:
