@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from support.made_run import START, snapshot_of
 from support.programs import run, write_rows
 
+from tuimon.draw.ascii import ascii_text
 from tuimon.exports.line import line
 from tuimon.model.alerts import Alert
 
@@ -114,7 +115,7 @@ def test_line_prints_what_fits_the_width(tmp_path: Path, monkeypatch: pytest.Mon
     assert run("line", path, "--width", "30").stdout == "grpo-1.5b 30  ● running\n", "the reward is left out"
     assert run("line", path, "--width", "5").stdout.rstrip("\n") == "grpo…"
     monkeypatch.setenv("TUIMON_SYMBOLS", "ascii")
-    assert run("line", path, "--width", "25").stdout == "grpo-1.5b 30  * running\n"
+    assert run("line", path, "--width", "25").stdout == "grpo-1.5b 30  o running\n"
 
 
 def alert(run: int, severity: str, message: str) -> Alert:
@@ -138,7 +139,7 @@ def test_line_has_a_sign_for_warnings_a_sentence_and_the_other_runs() -> None:
     assert line(found, NOW, 50) == f"!1 {newest.name} 2  – ended  reward 0.5  kl is above 10"
     critical = replace(snapshot, alerts=(warning, Alert("rule", "critical", newest.id, "kl", 2, what="nan")))
     assert line(critical, NOW, 60) == f"✗2 {newest.name} 2  ✗ ended  reward 0.5  kl is NaN  +2 runs  loss 2"
-    assert line(critical, NOW, 60, ascii_only=True).startswith(f"x2 {newest.name} 2  x ended")
+    assert ascii_text(line(critical, NOW, 60)).startswith(f"x2 {newest.name} 2  x ended")
     lost = replace(snapshot, alerts=(Alert("rule", "critical", newest.id, "train_history/loss", 2, what="nan"),))
     assert line(lost, NOW, 62) == f"✗1 {newest.name} 2  ✗ ended  reward 0.5  train_history/loss is NaN", "not cut"
 

@@ -375,7 +375,7 @@ async def test_an_expression_of_exponential_time_is_ended_and_leaves_the_screen_
         await until(app, pilot, lambda s: "/re:(a+)+$" in s)
         await pilot.press("G")
         assert isinstance(app.screen, TextsScreen)
-        assert app.screen.table.cursor == len(app.screen.choice.items) - 1
+        assert app.screen.table.cursor == max(len(app.screen.choice.items) - 1, 0)
         await until(app, pilot, lambda s: "The search was ended: the expression took more than 2 s" in s)
         await pilot.press("N", "slash", *["backspace"] * 9, *"re:attempt [13]", "enter")
         await until(app, pilot, lambda s: "step 1 (1 of 2)" in s and "7 of 16 texts" in s)
