@@ -1,4 +1,6 @@
-"""Compare the decoding of logs with other readers: `formats [WORD …]` measures those whose name has one of the words.
+"""Compare the decoding of logs with other readers.
+
+`python -m tests.bench.formats WORD …` measures those whose name has one of the words.
 
 Times are CPU seconds, the median of three rounds in which the readers take turns, as the load of the machine changes
 from one second to the next. Readers that are not installed are left out. "line by line" is the decoder of console text

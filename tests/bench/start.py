@@ -1,4 +1,6 @@
-"""Measure the start beside a bare Textual app and, in turns, beside other checkouts: `start [CHECKOUT …]`.
+"""Measure the start beside a bare Textual app.
+
+`python -m tests.bench.start CHECKOUT …` measures other checkouts in turns.
 
 The terminal answers queries. `first frame` is the time from the process to the first curve (one run) or to 20 rows of
 the run list (100 runs). The small run has three logs: event file, JSONL, console; the wide one 10,000 metrics.
