@@ -187,7 +187,8 @@ class ShapedReader(LineReader):
             if layout.rank == 2 or integer(layout.step, cells) + 1 < integer(layout.total, cells):
                 return False  # a validation that goes on: its last row counts
             if layout.epoch is None or place is not None:
-                return self.sink.add_row(_staged(row, stage or self._stage, layout.joint), place, line, keep_step=True)
+                joint = " " if layout.epoch is None else layout.joint
+                return self.sink.add_row(_staged(row, stage or self._stage, joint), place, line, keep_step=True)
         step, epoch = self._step(layout, cells, row)
         if self._stage:
             if self._staged is None and step <= (self.sink.step or 0):
