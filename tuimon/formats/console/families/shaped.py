@@ -182,13 +182,11 @@ class ShapedReader(LineReader):
             if not stage and self._stage and not self._names.isdisjoint(name for name, _ in row):
                 row = _staged(row, self._stage, " ")
             return self._without_step(shape, _staged(row, stage, layout.joint), line, place)
-        of_batches = layout.rank in (2, BATCH) or (layout.rank == EPOCH and layout.is_position)
-        if layout.total and (stage or self._stage) and of_batches:
+        if layout.total and (stage or self._stage) and layout.rank in (2, BATCH):
             if layout.rank == 2 or integer(layout.step, cells) + 1 < integer(layout.total, cells):
                 return False  # a validation that goes on: its last row counts
-            if layout.epoch is None or place is not None:
-                joint = " " if layout.epoch is None else layout.joint
-                return self.sink.add_row(_staged(row, stage or self._stage, joint), place, line, keep_step=True)
+            if layout.epoch is None:
+                return self.sink.add_row(_staged(row, stage or self._stage, " "), place, line, keep_step=True)
         step, epoch = self._step(layout, cells, row)
         if self._stage:
             if self._staged is None and step <= (self.sink.step or 0):
