@@ -7,14 +7,13 @@
 The step of a row is, in this order:
 
 - the step that is in the row
-- of the first row below a bar, the steps done by that, unless the log draws its bars after the rows, as tqdm.write
-  does: it shows that by a row below the bar 0/100, or by a bar that is drawn twice
+- the steps done by the bar on the line before it, unless the log draws its bars after the rows, as tqdm.write does: it
+  shows that by a row below the bar 0/100, or by a bar that is drawn twice
 - in a log whose rows went through a buffer, as without `python -u`, the number of the row times the steps between two
   rows: such a log begins with several rows between two bars of the same step
 - the steps done by the next progress bar of the training, which is drawn again after each row; of several rows before
   one bar each has the step in the ratio of the epochs
-- in a log without bars, or with none but that of step 0, the one that the epoch gives at the steps per epoch that the
-  trainer has printed (_epoch_steps)
+- in a log without bars, or with none but that of step 0, the one that the epoch gives at the steps per epoch that the trainer has printed (_epoch_steps)
 - the number of the row
 
 A row is held until its step is known, or the log has ended, and no row is taken back. An evaluation and the final
@@ -124,7 +123,7 @@ class HFRowReader(LineReader):
         self._held.append(_Held(values, line, training, epoch if isinstance(epoch, float) else None))
         is_below = line.offset == self._bar_end
         self._bars_follow |= is_below and self._bar_step == 0
-        if is_below and not self._bars_follow and not (training and self._step == self._bar_step):
+        if is_below and not self._bars_follow:
             self._bar_end = _end_of(line)
             self._release(self._bar_step)
             self.sink.facts.report_progress(self._bar_step, self._total)
