@@ -40,7 +40,6 @@ NAMES = ("actor/kl_loss", "actor/pg_loss", "critic/rewards/mean", "val/acc@1", "
         ("akl", []),
         ("rwards", []),
         (r"re:^(actor|val)/.*(kl|@\d)", ["actor/kl_loss", "val/acc@1"]),
-        (r"re:^(\w+/)+\D+$", ["actor/kl_loss", "actor/pg_loss", "critic/rewards/mean"]),
         ("/_p[0-9]+$/", ["time/step_p95"]),
         ("re:loss[0]", ["Loss[0]"]),
         ("re:(", []),

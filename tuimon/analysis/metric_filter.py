@@ -9,25 +9,32 @@ Words that no name contains are searched for in the titles on the screen: "succe
 that is only similar does not match: it is named in the message that nothing matches (`nearest`).
 
 Case is ignored. An invalid expression, such as the unfinished "re:(", is an error in commands; the screen says so and
-searches for it as plain text, as it does for one that takes longer than 0.25 s for all names: the screen must not
-freeze.
+searches for it as plain text. An expression that could need more than O(n^4) steps for a name of length n, or that has
+used up its time, is searched for as plain text, too: names come from logs, and the screen must not freeze.
 """
 
 from __future__ import annotations
 
 import fnmatch
+import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 from tuimon.text import clean
 from tuimon.vocabulary import classify
 
 LONGEST_NAME = 256
-"""Number of characters of a name that are matched."""
+"""Number of characters of a name that are matched; half of it for regular expressions."""
 LONGEST_QUERY = 200
-_SECONDS, _LEAST_SECONDS = 0.25, 1e-4
-"""CPU time (s) that a regular expression may take for all names together, and for a name when that is used up."""
+_REPEATS = 3
+"""Maximum number of repetitions in a regular expression: each one can cost another power of the length of a name."""
+_SECONDS = 0.25
+"""CPU time (s) that a regular expression may take for all names together."""
+_MAY_EXPLODE = re.compile(r"\)[*+{]|\\[1-9]|\(\?P=")
+"""A repeated group, or a backreference."""
+
+Matcher = Callable[[str], bool]
 
 
 def matching(names: Sequence[str], query: str) -> list[str]:
@@ -35,7 +42,7 @@ def matching(names: Sequence[str], query: str) -> list[str]:
 
     The rule is that of `chosen`, except that a whole name also matches the longer names that contain it.
     """
-    return list(_matching(tuple(names), query.strip()[:LONGEST_QUERY]))
+    return list(_matching(tuple(names), query.strip()[:LONGEST_QUERY].lower()))
 
 
 def chosen(names: Iterable[str], patterns: Sequence[str], titles: bool = True) -> tuple[set[str], list[str]]:
@@ -52,7 +59,7 @@ def chosen(names: Iterable[str], patterns: Sequence[str], titles: bool = True) -
         sides = [side.strip() for side in _sides(query)] if _source(query) is None else []
         whole = known.intersection([pattern] if pattern in known else sides)
         rest = "|".join(side for side in sides if side not in whole) if whole else query
-        matches = whole if pattern in known or not rest else whole.union(_matching(names, rest, titles))
+        matches = whole if pattern in known or not rest else whole.union(_matching(names, rest.lower(), titles))
         selected.update(matches)
         if not matches:
             unmatched.append(pattern)
@@ -82,7 +89,7 @@ def _nearest(pattern: str, names: tuple[str, ...], count: int) -> Sequence[str]:
     text = pattern.strip("*? ").lower()[:LONGEST_QUERY]
     keys: dict[str, str] = {}
     for name in names:
-        for key in (name.lower(), name.lower().replace(".", "/").rpartition("/")[2]):
+        for key in (name.lower(), re.split("[/.]", name.lower())[-1]):
             keys.setdefault(key[:LONGEST_NAME], name)
     return list(dict.fromkeys(keys[key] for key in get_close_matches(text, keys, count, 0.6)))
 
@@ -92,11 +99,9 @@ def expression_error(pattern: str) -> str:
     source = _source(pattern.strip())
     if source is None:
         return ""
-    import regex
-
     try:
-        regex.compile(source)
-    except (regex.error, RecursionError) as error:
+        re.compile(source)
+    except (re.error, OverflowError, RecursionError) as error:
         return f"invalid expression {clean(pattern)}: {clean(str(error))}"
     return ""
 
@@ -104,9 +109,10 @@ def expression_error(pattern: str) -> str:
 @lru_cache(maxsize=4)
 def _matching(names: tuple[str, ...], query: str, titles: bool = True) -> Sequence[str]:
     """Cached: a filter stays while a run grows, and the metrics seldom change."""
-    if (source := _source(query)) is not None:
-        return _with_expression(names, source)
-    matches = {name for part in _sides(query.lower()) for name in _with_words(names, part.split(), titles)}
+    expression = _expression(query)
+    if expression is not None:
+        return [name for name in names if expression(name[: LONGEST_NAME // 2].lower())]
+    matches = {name for part in _sides(query) for name in _with_words(names, part.split(), titles)}
     return [name for name in names if name in matches]
 
 
@@ -135,20 +141,25 @@ def _titles(name: str) -> str:
     return f"{meaning.label} | {meaning.panel.replace('_', ' ')} ({meaning.split})".lower()
 
 
-def _with_expression(names: tuple[str, ...], source: str) -> Sequence[str]:
-    """Return the names in which an expression is found, or else its text if it is invalid or takes too long."""
-    import regex
-
+def _expression(query: str) -> Matcher | None:
+    """Return a matcher if the query is a regular expression, else None."""
+    source = _source(query)
+    if source is None:
+        return None
     try:
-        search = regex.compile(source, regex.IGNORECASE).search
-        end = time.thread_time() + _SECONDS
-        return [
-            name
-            for name in names
-            if search(name[:LONGEST_NAME], timeout=max(end - time.thread_time(), _LEAST_SECONDS)) is not None
-        ]
-    except (regex.error, RecursionError, TimeoutError):
-        return [name for name in names if source.lower() in name.lower()]
+        compiled = re.compile(source)
+    except (re.error, OverflowError, RecursionError):
+        return lambda name: source in name
+    if len(re.findall(r"[*+}]", source)) > _REPEATS or _MAY_EXPLODE.search(source):
+        return lambda name: source in name
+    begun = time.thread_time()
+
+    def matches(name: str) -> bool:
+        if time.thread_time() - begun > _SECONDS:
+            return source in name
+        return compiled.search(name) is not None
+
+    return matches
 
 
 def _source(query: str) -> str | None:
