@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import threading
 
 import pytest
 
@@ -36,3 +37,21 @@ def test_an_expression_of_exponential_time_is_ended() -> None:
     for _ in range(2):
         with pytest.raises(TooSlow, match=r"took more than 0.1 s for 1,000,001 characters"):
             search.is_in("a" * 1_000_000 + "b")
+
+
+def test_a_search_can_be_cancelled_by_another_thread() -> None:
+    search = Search("re:(a+)+$", limit=3600)
+    ended: list[TooSlow] = []
+
+    def run() -> None:
+        try:
+            search.is_in("a" * 100 + "b")
+        except TooSlow as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while thread.is_alive():
+        search.cancel()
+        thread.join(0.05)
+    assert len(ended) == 1

@@ -144,4 +144,6 @@ class Choice:
         """Set the search: a comparison, else a text or an expression. Raises re.error."""
         test = comparison(text) if text else None
         search = Search(text) if text and test is None else None
+        if self.search is not None:
+            self.search.cancel()
         self.search, self._test, self.matches = search, test, None

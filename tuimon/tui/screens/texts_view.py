@@ -94,6 +94,8 @@ class TextsScreen(TableScreen[SampleTable]):
 
     def on_unmount(self) -> None:
         self.saving = ""
+        if self.choice.search is not None:
+            self.choice.search.cancel()
 
     # ------------------------------------------------------------------ reading, in a thread
 
