@@ -13,7 +13,8 @@ The step of a row is, in this order:
   rows: such a log begins with several rows between two bars of the same step
 - the steps done by the next progress bar of the training, which is drawn again after each row; of several rows before
   one bar each has the step in the ratio of the epochs
-- in a log without bars, or with none but that of step 0, the one that the epoch gives at the steps per epoch that the trainer has printed (_epoch_steps)
+- in a log without bars, or with none but that of step 0, the one that the epoch gives at the steps per epoch that the
+  trainer has printed (_epoch_steps)
 - the number of the row
 
 A row is held until its step is known, or the log has ended, and no row is taken back. An evaluation and the final
