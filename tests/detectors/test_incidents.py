@@ -110,3 +110,8 @@ def test_usual_level_is_the_median_of_up_to_eight_whole_blocks_before(begin: int
 )
 def test_noise_of_the_usual_level(values: Floats, low: float, high: float) -> None:
     assert low <= np.median(usual(values, 1000).noise) <= high
+
+
+def test_a_level_of_zero_that_has_not_moved_has_no_limit() -> None:
+    values = np.concatenate((np.zeros(60), np.full(40, -0.02)))
+    assert not Incidents().extended(values, Best(falls=True)).incidents

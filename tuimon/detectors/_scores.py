@@ -267,7 +267,8 @@ class Best(Score, frozen=True, kw_only=True, tag="best"):
             # It may begin at its best: then a part of that counts instead of the gain.
             lost = self.part * max(best - start, _LEAST_GAIN * abs(best))
             wandered = (self.falls_by + self.early / (at + 1)) * max(before, rise)
-            known[:, place] = best, best - max(lost, wandered) if at > self.skip else math.nan
+            fall = max(lost, wandered)
+            known[:, place] = best, best - fall if fall and at > self.skip else math.nan  # 0 has no part
         return known[0], known[1], way
 
 
