@@ -134,6 +134,29 @@ def test_login_is_asked_for_with_a_key(server: Sshd, log: Path, tmp_path: Path) 
         screen.leave()
 
 
+def test_the_key_logs_in_from_the_log_screen(server: Sshd, log: Path, tmp_path: Path) -> None:
+    log.with_name("train.log").write_text("the first line\n")
+    with Screen(server, tmp_path, f"gpu01:{log.parent.parent}") as screen:
+        screen.until("gpu01 live", "step 99")
+        screen.terminal.type("L")
+        screen.until("the first line")
+        keys = server.directory / "authorized_keys"
+        known = keys.read_bytes()
+        keys.write_bytes(b"")
+        server.stop()
+        screen.until("gpu01 lost")
+        server.start()
+        screen.terminal.type("\x12")  # Ctrl+r
+        screen.until("gpu01 login needed", "the first line")
+        keys.write_bytes(known)
+        screen.terminal.type("L")
+        while "gpu01 " in screen.until("the first line"):  # heads name links that are down
+            pass
+        screen.terminal.type("L")
+        screen.until("gpu01 live", "step 99")
+        screen.leave()
+
+
 def test_unreachable_host_without_a_mirror_is_an_error(server: Sshd, log: Path, tmp_path: Path) -> None:
     server.stop()
     with Screen(server, tmp_path, f"gpu01:{log.parent}") as screen:

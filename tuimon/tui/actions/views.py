@@ -99,8 +99,6 @@ def texts(app: Dashboard) -> None:
 
 def log(app: Dashboard) -> None:
     """Open the console text at the step of the cursor or of the selected alert, or at the line that shows a failure."""
-    if app.log_in():  # the header says that this key does so
-        return
     step = app.state.options.cursor
     if (alert := _selected_alert(app)) is not None:
         app.show_alert(alert)
