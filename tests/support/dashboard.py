@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -43,9 +44,12 @@ def _laid_out(app: TuimonApp) -> bool:
 
 @asynccontextmanager
 async def opened(
-    path: Path, size: tuple[int, int] = (120, 40), settings: Settings | None = None, views: Path | None = None
+    path: str | os.PathLike[str],
+    size: tuple[int, int] = (120, 40),
+    settings: Settings | None = None,
+    views: Path | None = None,
 ) -> AsyncIterator[tuple[TuimonApp, Pilot[None]]]:
-    monitor = ReaderProcess([str(path)], interval=0.2)
+    monitor = ReaderProcess([os.fspath(path)], interval=0.2)
     monitor.start()
     try:
         assert monitor.wait_for_first(60)

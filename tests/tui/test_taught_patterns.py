@@ -9,6 +9,9 @@ import pytest
 from support.dashboard import opened, until
 
 from tuimon.errors import READ_AGAIN, UsageError
+from tuimon.model.events import Notice
+from tuimon.model.views import Role
+from tuimon.monitor.piped import StdinPath
 from tuimon.tui.taught_patterns import add_patterns
 
 LINES = [f"zzz {step} qwx {1 / step:.4f} / 3.{step % 7}\n" for step in range(1, 40)]
@@ -32,6 +35,16 @@ async def test_one_key_accepts_the_proposal(tmp_path: Path, file: Path, name: st
         await pilot.pause(0.2)
     assert app.return_code == READ_AGAIN
     assert tomllib.loads(file.read_text()) == {"console_patterns": ["zzz {step} qwx {qwx} / {}"]}
+
+
+async def test_a_pipe_is_not_read_again(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "run").mkdir()
+    log = tmp_path / "run" / "stdin.log"
+    log.write_text("starting torch\n" + "".join(LINES))
+    async with opened(StdinPath(str(log), lambda: False)) as (app, pilot):
+        shown = await until(app, pilot, lambda screen: "A saves console_patterns" in screen)
+        assert "for the next start" in shown
+        assert "reads the log again" not in shown
 
 
 @pytest.mark.parametrize(
@@ -59,3 +72,13 @@ def test_settings_that_cannot_be_changed_are_kept(file: Path, before: str) -> No
     with pytest.raises(UsageError):
         add_patterns(["new"])
     assert file.read_text() == before
+
+
+async def test_only_problems_are_warnings_while_there_is_no_log(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (app, pilot):
+        for level in ("info", "warning"):
+            app.monitor.post_notice(Notice(level, f"of level {level}"))
+        await until(app, pilot, lambda screen: "of level info" in screen and "of level warning" in screen)
+        roles = {text.strip(): role for row in app.waiting._rows for text, role in row}
+        assert roles["of level info"] is Role.TEXT
+        assert roles["of level warning"] is Role.WARNING

@@ -53,7 +53,8 @@ class Waiting(CellGrid):
             rows: list[Row] = [((searching, Role.TITLE), *where)]
             rows += [link_row(link, time.time()) for link in self._links]
             for notice in snapshot.notices[-_MOST:]:
-                rows += [(), *(((clean(part), Role.WARNING),) for part in notice.message.split("; "))]
+                role = Role.TEXT if notice.level == "info" else Role.WARNING
+                rows += [(), *(((clean(part), role),) for part in notice.message.split("; "))]
             return rows + self._offer(snapshot)
         unread = not_understood(snapshot, time.time())
         title = "not understood" if len(unread) == len(snapshot.runs) else "waiting for the first point"
@@ -76,5 +77,6 @@ class Waiting(CellGrid):
     def _offer(self, snapshot: Snapshot) -> list[Row]:
         if not self._teach_key or not proposed_patterns(snapshot):
             return []
-        offer = f"{self._teach_key} saves console_patterns in config.toml and reads the log again"
+        then = "for the next start: a pipe cannot be read again" if "-" in self._paths else "and reads the log again"
+        offer = f"{self._teach_key} saves console_patterns in config.toml {then}"
         return [(), ((offer, Role.TEXT),)]
