@@ -82,7 +82,7 @@ def render_chart(view: ChartView, size: Size, symbols: Symbols) -> Rows:
     cells, rows = plot_cells(size, note_below, len(view.table), len(view.legend))
     sign = clean_row(((view.sign, Role.TITLE),)) if 0 < cell_width(view.sign) < size.width else ()
     beside = size.width - row_width(sign)
-    head = [join(sign, _head(view, beside, symbols, [] if note_below else notes))]
+    head = [join(sign, _head(view, beside, [] if note_below else notes))]
     if cells <= 0 or rows <= 0:
         return fit_rows(head, size.width, size.height)
     body = _canvas(view, cells, rows, symbols).rows()
@@ -123,7 +123,7 @@ def _whole_notes(notes: Sequence[str], width: int) -> str:
     return next((text for text in texts if cell_width(text) <= width), texts[0] if texts else "")
 
 
-def _head(view: ChartView, width: int, symbols: Symbols, notes: Sequence[str]) -> Row:
+def _head(view: ChartView, width: int, notes: Sequence[str]) -> Row:
     """Return the title row with legend and headline."""
     several = sum(not line.behind for line in view.lines) > 1
     lines = [line for line in view.lines if line.label and (line.glyph or (several and not line.behind))]
@@ -134,7 +134,7 @@ def _head(view: ChartView, width: int, symbols: Symbols, notes: Sequence[str]) -
     if cell_width(y_label) > left >= _LEAST_NAME:
         y_label = fit_name(y_label, left)
     room -= sum(cells + 2 for cells in (row_width(headline), cell_width(y_label)) if cells)
-    legend = _legend(lines, labels, room, symbols)
+    legend = _legend(lines, labels, room)
     note = _whole_notes(notes, room - sum(row_width(entry) + 2 for entry in legend) - 2)
     extras = (((y_label, Role.MUTED),), *legend, ((note, Role.MUTED),))
     return title_row(view.title, headline, width, [row for row in extras if row[0][0]], view.alike)
@@ -184,7 +184,7 @@ def _two_names(title: str, names: Sequence[str], room: int) -> list[str]:
     return [fit(first, cells), fit(second, min(room - cells, cell_width(second)))]
 
 
-def _legend(lines: Sequence[Line], labels: Sequence[str], room: int, symbols: Symbols) -> list[Row]:
+def _legend(lines: Sequence[Line], labels: Sequence[str], room: int) -> list[Row]:
     """Return the entries of the legend that fit, followed by the number of the others; all if not even one fits."""
     legend: list[Row] = [
         ((f"{line.glyph or _DOT} {label}", line.role),) for line, label in zip(lines, labels, strict=True)

@@ -41,7 +41,7 @@ def default_state(settings: Settings, list_runs: bool) -> ViewState:
 def chart_options(snapshot: Snapshot, state: ViewState, run: Run | None, zoomed: bool = False) -> ChartOptions:
     """Return the display options of the charts of a run."""
     options = replace(state.options, axis_named=True, fullscreen=zoomed, thresholds=state.own.thresholds)
-    overlay = lines_of(snapshot, state.runs, run, state.symbols)
+    overlay = lines_of(snapshot, state.runs, run)
     base = base_of(snapshot, state.runs)
     return replace(options, overlay=overlay, base=base, seeds=seeds_of(snapshot, base))
 

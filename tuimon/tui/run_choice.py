@@ -156,7 +156,7 @@ def listed_runs(snapshot: Snapshot, choice: RunChoice, listing: Listing) -> tupl
     return list_runs(snapshot.runs, listing, choice.filter, choice.sort, choice.reverse, choice.show_hidden)
 
 
-def lines_of(snapshot: Snapshot, choice: RunChoice, shown: Run | None, symbols: Symbols) -> tuple[OverlayLine, ...]:
+def lines_of(snapshot: Snapshot, choice: RunChoice, shown: Run | None) -> tuple[OverlayLine, ...]:
     """Return the lines that charts overlay: the run that is shown, then the marked runs in the order in which they were
     found; () if nothing is overlaid."""
     if shown is None or not (choice.grouped or (choice.over and choice.marked)):
