@@ -11,7 +11,7 @@ import pytest
 from support.made_run import runs_of
 
 from tuimon.draw.ascii import ascii_text
-from tuimon.model.views import Role, Symbols
+from tuimon.model.views import Role, Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels.lists.hparam_rows import different_settings
 from tuimon.panels.lists.parallel import Axis, axes_of, parallel_rows, quarters_row, result_of
@@ -19,6 +19,10 @@ from tuimon.panels.lists.run_metrics import RunLevels
 from tuimon.panels.lists.run_selection import list_runs
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run
+from tuimon.tui.run_choice import RunChoice
+from tuimon.tui.run_contents import contents_of
+from tuimon.tui.run_table import RunTable
+from tuimon.tui.table import Sheet
 from tuimon.tui.themes import style
 
 
@@ -136,3 +140,20 @@ def test_the_colour_of_a_line_is_that_of_the_quarter_of_the_result(tmp_path: Pat
         hues = [rgb_to_hls(*color.triplet.normalized)[0] for color in colours if color and color.triplet]
         from_violet = [(hue - 0.65) % 1 for hue in hues]
         assert from_violet == sorted(from_violet), "violet, red, orange, yellow"
+
+
+def test_lines_are_drawn_again_only_after_a_change(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"run{number}").mkdir()
+        (tmp_path / f"run{number}" / "metrics.jsonl").write_text(f'{{"step": 0, "reward": {number}}}\n')
+        (tmp_path / f"run{number}" / "config.json").write_text(json.dumps({"lr": 10.0**-number}))
+    contents = contents_of(open_run(tmp_path), RunChoice(all_settings=True), Symbols.BRAILLE, 0.0)
+    table = RunTable()
+    table.surface = Sheet(Size(180, 48))
+    table.show(contents, "dark")
+    drawn = table.above()
+    assert table.shows_parallel
+    table.show(contents, "dark")
+    assert table.above() is drawn
+    table.cursor = 1
+    assert table.above() != drawn, "another run is selected"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tuimon.draw.rows import blank, row_width, wrap_row
 from tuimon.draw.table import Column, Order
@@ -34,9 +34,8 @@ class RunTable(Table[Entry]):
         self.parallel: bool | None = None
         """Whether parallel coordinates are above the settings; None: if the screen is wide."""
         self.shows_parallel = False
-        self._chart_inputs: tuple[object, ...] = ()
-        """Inputs from which the chart below the list was drawn."""
-        self._chart_rows: Rows = ()
+        self._charts: dict[str, tuple[tuple[object, ...], Rows]] = {}
+        """The charts above and below the list: the inputs from which each was drawn, and its rows."""
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -114,16 +113,17 @@ class RunTable(Table[Entry]):
         """Return parallel coordinates of the settings, if there is room."""
         axes = self.contents.axes if self.contents is not None else ()
         width, height = self.size.width, self.size.height
-        rows: list[Row] = []
+        rows: Rows = ()
         if axes and (self.parallel or (self.parallel is None and width >= _WIDE and height >= _TALL)):
             selected = self.runs.index(self.run_selected) if self.run_selected is not None else -1
-            rows = parallel_rows(axes, selected, width, max(height // 2, 6), self.symbols)
+            inputs = axes, selected, width, max(height // 2, 6), self.symbols
+            rows = self._drawn_once("above", inputs, lambda: tuple(parallel_rows(*inputs)))
         self.shows_parallel = bool(rows)
         settings = self._listing.settings if self._listing.all_settings else None
         if settings is not None and not (settings.names or settings.equal):
             missing = f" no settings in the logs of these runs; {SETTINGS_SOURCES}"
-            rows += wrap_row(((missing, Role.MUTED),), width, max(height - 2, 1))
-        return tuple(rows)
+            rows += tuple(wrap_row(((missing, Role.MUTED),), width, max(height - 2, 1)))
+        return rows
 
     def below(self, visible: Sequence[Entry], taken: int) -> Rows:
         """Return the chart below the list, drawn only after a change, with a blank row above it."""
@@ -137,11 +137,18 @@ class RunTable(Table[Entry]):
             return ()
         sorting = choice.sort, listing.metric
         inputs = (tuple(runs), listing.marked, listing.failed, choice.grouped, size, listing.symbols, sorting)
-        if self._chart_inputs != inputs:
-            self._chart_inputs = inputs
+
+        def drawn() -> Rows:
             chart = run_overview.overview(runs, listing, choice.grouped, size, choice.sort)
-            self._chart_rows = (blank(size.width), *chart) if chart else ()
-        return self._chart_rows
+            return (blank(size.width), *chart) if chart else ()
+
+        return self._drawn_once("below", inputs, drawn)
+
+    def _drawn_once(self, place: str, inputs: tuple[object, ...], draw: Callable[[], Rows]) -> Rows:
+        """Return the rows of a chart, drawn only if its inputs have changed."""
+        if place not in self._charts or self._charts[place][0] != inputs:
+            self._charts[place] = inputs, draw()
+        return self._charts[place][1]
 
     def head(self, width: int, is_reading: bool, paused: bool, links: Sequence[Link], now: float) -> Row:
         """Return the head line of the contents that are displayed, for a screen of `width` columns."""
