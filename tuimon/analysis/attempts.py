@@ -41,9 +41,9 @@ class Attempt(Struct, frozen=True):
 
 @cached_per_run
 def attempts_of(run: Run) -> tuple[Attempt, ...]:
-    """Return the attempts of a run, the first one first; () if one file has all points of `attempts_metric`.
+    """Return the attempts of a run, the first one first.
 
-    The files of a rotated log are one attempt.
+    () if one file has all points of `attempts_metric`. The files of a rotated log are one attempt.
     """
     metric = attempts_metric(run)
     files = run.files(metric, count_superseded=True) if metric is not None else ()
@@ -183,7 +183,7 @@ def lost_work(run: Run, has_died: bool) -> LostWork | None:
 
 @cached_per_run
 def lost_at_restarts(run: Run) -> tuple[LostWork, ...]:
-    """Return the work lost at each restart of a run, the first one first, by `attempts_metric`.
+    """Return the work lost at each restart of a run, the first one first. It is that of `attempts_metric`.
 
     An attempt of which nothing is drawn, because a later one began at its first step or before it, has none.
     """
@@ -197,9 +197,10 @@ def lost_at_restarts(run: Run) -> tuple[LostWork, ...]:
 
 @cached_per_run
 def attempts_metric(run: Run) -> str | None:
-    """Return the metric whose restarts are those of the run: the one with most points that is no counter.
+    """Return the metric whose restarts are those of the run.
 
-    A console may have more points of the epoch, without restarts. Of a run with counters only it is the first of them.
+    It is the one with most points that is no counter. A console may have more points of the epoch, without restarts. Of
+    a run with counters only it is the first of them.
     """
     known, names = meanings(run.metrics), run.busiest_metrics
     return next((name for name in names if known[name].panel != "progress"), next(iter(names), None))

@@ -155,7 +155,7 @@ class MetricRows(Struct, frozen=True):
         return next((row for row in self.rows if run in row.runs), None)
 
     def difference(self, own: Row, other: Row) -> Difference:
-        """Return the difference of two rows: of two single runs that of their curves, else by Student's t-test."""
+        """Return the difference of two rows. Of single runs it is that of their curves, else by Student's t-test."""
         first, second = ([self.runs[run] for run in row.runs] for row in (own, other))
         if self.kind == "best" or own.n + other.n > 2:
             means = (np.array([run.value for run in runs if run is not None]) for runs in (first, second))
@@ -236,7 +236,7 @@ def level_until(curve: Curve, step: int | None) -> float:
 
 
 def first_line(metric: MetricRows | None) -> str:
-    """Return what the first two rows of a metric show, in one sentence of at most about 20 words.
+    """Return what the first two rows of a metric show. It is one sentence of at most about 20 words.
 
         lr3e-6 is ahead of lr1e-6: reward 0.6103 against 0.5103; one run each
         No run is ahead in reward: a 0.5103, b 0.5100, within noise; one run each

@@ -120,7 +120,7 @@ def points_of_level(count: int) -> int:
 
 
 def difference(x: Floats, values: Floats, other_x: Floats, others: Floats) -> Difference:
-    """Return the difference of the levels of two curves, where both have points; UNKNOWN if they have none in common.
+    """Return the difference of the levels of two curves, where both have points. UNKNOWN if they have none in common.
 
     x, other_x: ascending positions. Where they differ, the curve with more points is read at those of the other one,
     between two points on the line through them.

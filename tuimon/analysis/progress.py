@@ -151,7 +151,7 @@ class ProgressReport(ProgressInputs, frozen=True, kw_only=True):
 
     @property
     def evidence(self) -> str:
-        """Fact, age, usual gap and position: "last point 3 h ago, usually every 12 s; step 29 of 300"."""
+        """Fact, age, usual gap and position. Example: "last point 3 h ago, usually every 12 s; step 29 of 300"."""
         said = self.reason == "logged" or self.state in ("finished", "unknown")
         usual = f", usually every {duration(self.gap)}" if math.isfinite(self.gap) and self.aged and not said else ""
         place = "" if self.state == "running" else self.place

@@ -59,7 +59,7 @@ class Incidents(Struct, frozen=True, eq=False):
     """Points in a row, up to the last, that are bad, or good while an incident is active."""
 
     def extended(self, values: Floats, score: Score) -> Incidents:
-        """Return the incidents in all of `values`, of which the first `length` have already been compared."""
+        """Return the incidents in all of `values`. The first `length` have already been compared."""
         if len(values) <= self.length:
             return self
         now = score.compared(values, self.length, self.carried)
@@ -67,7 +67,7 @@ class Incidents(Struct, frozen=True, eq=False):
         bad = sign * now.level > sign * now.bound  # NaN is not
 
         def lasting(begun: Beginning) -> list[bool]:
-            """Return for each row whether the level is more than half of the way to the limit."""
+            """Return for each row whether the level is past half of the way to the limit."""
             middle = now.usual / 2 + now.bound / 2 if score.moves else begun.middle
             still: list[bool] = (sign * now.level > sign * middle).tolist()
             return still

@@ -1,7 +1,8 @@
-"""Levels of a curve with what is usual and the limit, from the points before each; _incidents.py makes incidents.
+"""Levels of a curve with what is usual and the limit, from the points before each.
 
-A score compares the level (the median of nine) with the one that is usual and with the limit. An incident begins past
-the limit and ends before half of the way to it; meanwhile both are those from before it began.
+A score compares the level (the median of nine) with the one that is usual and with the limit. _incidents.py makes
+incidents of them: one begins past the limit and ends before half of the way to it; meanwhile both are those from before
+it began.
 
 Limit    the limit is a number
 Start    a multiple of the level at the start
@@ -273,8 +274,11 @@ class Best(Score, frozen=True, kw_only=True, tag="best"):
 
 
 class Spike(Score, frozen=True, kw_only=True, tag="spike"):
-    """Limit: as far from the median of the nine values before as `extremes` times the third largest distance of the
-    128 points before, and as `ratio` - 1 times that median, which must not be 0."""
+    """Limit: far from the median of the nine values before.
+
+    That is `extremes` times the third largest distance of the 128 points before, and `ratio` - 1 times that median,
+    which must not be 0.
+    """
 
     ratio: float
     extremes: float
@@ -316,10 +320,10 @@ less."""
 
 
 class Creep(Score, frozen=True, kw_only=True, tag="creep"):
-    """Limit: growth along a line in a window by `part` of the level at its beginning.
+    """Limit: growth in a window by `part` of the level at its beginning.
 
-    There is none unless the means of the sixteenths of the window deviate from a rising line by at most a twenty-fifth
-    of the growth. The windows have 32, 48, 64, 96 … points, without the first 16.
+    There is none unless it is along a line: the means of the sixteenths of the window deviate from a rising line by at
+    most a twenty-fifth of the growth. The windows have 32, 48, 64, 96 … points, without the first 16.
     """
 
     part: float

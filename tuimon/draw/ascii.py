@@ -1,4 +1,4 @@
-"""ASCII characters in place of all drawing characters but the dots of curves, each one cell wide."""
+"""ASCII in place of drawing characters, each one cell wide. The dots of curves are not mapped."""
 
 from __future__ import annotations
 

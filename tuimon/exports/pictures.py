@@ -138,9 +138,10 @@ def chart_across(
 
 
 def polyline(x: Floats, envelope: Envelope) -> tuple[Floats, Floats]:
-    """Return x and y of a line through all values of an envelope, float64; NaN are gaps.
+    """Return x and y (float64) of a line through all values of an envelope.
 
-    In each column it goes from the first value to the nearer and then the farther end of the range, and to the last.
+    NaN are gaps. In each column it goes from the first value to the nearer and then the farther end of the range, and
+    to the last.
     x: of the columns.
     """
     kept = np.isfinite(envelope.first)

@@ -167,7 +167,7 @@ class GpuMemory(Panel, frozen=True):
         return any(meaning_of(run, name).unit in BYTES for name in known.get("memory.used", ()))
 
     def fitted(self, run: Run) -> GpuMemory:
-        """Return the panel with its title and the rows that its table and its notes take."""
+        """Return the panel with the rows of its title, its table and its notes."""
         table = gpu_table(run.metrics)
         rows = sum(kind in _AMOUNTS for _, _, kind in table.metric_of) + _AROUND
         if table.has(*FRACTIONS):

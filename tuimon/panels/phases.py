@@ -198,7 +198,7 @@ class PhaseLatency(Panel, frozen=True):
         return len(timers_of(run.metrics)) > 1
 
     def fitted(self, run: Run) -> PhaseLatency:
-        """Return the panel with only the rows that the run's phases can use; charts get the rest."""
+        """Return the panel with only the rows that its phases can use. Charts get the rest."""
         return replace(self, rows=min(self.rows, _FIXED_ROWS + _MORE_ROWS + len(timers_of(run.metrics))))
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> BarView:

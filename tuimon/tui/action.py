@@ -60,7 +60,7 @@ class Dashboard(Protocol):
         """Return the runs in the order of the run list, without the runs that it leaves out."""
 
     def say(self, message: str) -> None:
-        """Display a message that says what an action did, or why it did nothing, from the next drawing on."""
+        """Display a message from the next drawing on: what an action did, or why not."""
 
     def redraw(self) -> None:
         """Draw the topmost screen: after each action, answer, click, and result of a thread."""

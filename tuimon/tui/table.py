@@ -168,7 +168,7 @@ class Table(Generic[Item]):
             self._kept = self.key(item)
 
     def go_to(self, index: int) -> None:
-        """Select the item at an index, or the first or last one if there is none."""
+        """Select the item at an index. Outside the list it is the first or last one."""
         self.cursor = max(0, min(index, self.count - 1))
         self.keep()
 

@@ -18,7 +18,7 @@ _SET = re.compile(r"""(?m)^[ \t]*(["']?)console_patterns\1[ \t]*=[ \t]*\[""")
 
 
 def proposed_patterns(snapshot: Snapshot) -> list[str]:
-    """Return the patterns that are proposed for the first text without points, such as ["zzz {step} qwx {qwx}"]."""
+    """Return the patterns that are proposed for the first text without points. Example: ["zzz {step} qwx {qwx}"]."""
     streams = (stream for run in snapshot.runs if not run.point_count for stream in run.streams)
     messages = [stream.status.message for stream in streams if stream.status]
     messages += [notice.message for notice in snapshot.notices if not snapshot.runs]

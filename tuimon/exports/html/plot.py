@@ -71,7 +71,7 @@ def plot_ticks(axis: Axis, count: int) -> list[tuple[float, str]]:
 
 
 def plot_marks(view: ChartView) -> list[Mark]:
-    """Return the marks of a chart; their `x` is a position from 0 (left) to 1 (right)."""
+    """Return the marks of a chart. Their `x` is a position from 0 (left) to 1 (right)."""
     return [
         Mark(_along(mark.x, view.x), mark.kind, clean(mark.label) or _MARK_GLYPHS.get(mark.kind, ""))
         for mark in view.marks
@@ -87,7 +87,7 @@ def spoken(view: ChartView) -> str:
 
 
 def lacks_unit(view: ChartView) -> bool:
-    """Return whether the headline does not contain the unit, so that it has to follow the title."""
+    """Return whether the headline does not contain the unit. Then it follows the title."""
     unit = clean(view.unit)
     return bool(unit) and not any(clean(text).endswith(f" {unit}") for text, _ in view.headline)
 

@@ -131,7 +131,7 @@ def _nonfinite_marks(curve: Curve, scale: Scale, low: float, high: float, column
 
 
 def _column_marks(kind: str, begin: Floats, end: Floats, low: float, high: float, columns: int) -> Iterator[Mark]:
-    """Yield a mark for each column that one of the stretches from begin to end, both included, touches."""
+    """Yield a mark for each column that a stretch touches. Begin and end are included."""
     width = (high - low) / columns
     inside = (end >= low) & (begin <= high)
     first, last = (np.clip((x[inside] - low) / width, 0, columns - 1).astype(np.int64) for x in (begin, end))
@@ -206,9 +206,9 @@ def checkpoint_step(best: Mapping[str, Any]) -> int | None:
 
 
 def milestones(run: Run, names: Sequence[str], scale: Scale, low: float, high: float, columns: int) -> Iterator[Mark]:
-    """Yield marks of checkpoints and evaluations for a chart of these metrics, at most one of a kind per column.
+    """Yield marks of checkpoints and evaluations for a chart of these metrics.
 
-    Evaluations are left out if the chart shows a validation metric itself.
+    A column has at most one of a kind. Evaluations are left out if the chart shows a validation metric itself.
     """
     if names[0] in run.main_metrics:
         leading = run.curve(names[0])

@@ -34,7 +34,7 @@ class Panel(Struct, frozen=True):
         return True
 
     def fitted(self, run: Run) -> Panel:
-        """Return the panel with the title and the rows that it can use for this run."""
+        """Return the panel with title and rows that it can use for this run."""
         return self
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> View:

@@ -40,7 +40,7 @@ def line_table(
     place: str,
     name_width: int,
 ) -> Rows:
-    """Return a heading and a row for each line, of which there is at least one, in at most `width` cells.
+    """Return a heading and a row for each line, in at most `width` cells. There is at least one line.
 
     Columns: the exact value at the cursor (a step), with that of a superseded attempt; last, lowest and highest value
     with their places on the x axis (on an axis of times, their steps); mean and standard deviation; number of points;

@@ -27,7 +27,7 @@ def open_screen(app: Dashboard, kind: str) -> None:
 
 
 def health(app: Dashboard, section: str) -> None:
-    """Open the health of the runs at a section, or show that section instead of the other one."""
+    """Open the health of the runs at a section. If it is open, show its other section."""
     if section == "settings" and app.run_selected is None:
         app.say(_NO_RUN)
     elif not isinstance(app.screen, screens.HealthScreen):

@@ -138,7 +138,7 @@ class LogScreen(Wheel, WorkScreen):
             self.say("Nothing to search for: press / first")
 
     def search(self, what: str, by: int) -> None:
-        """Select the next line (by = 1) of a kind, see Pager.find, or the one before."""
+        """Select the next line (by = 1) of a kind, or the one before. Pager.find has the kinds."""
         text = self.query_text
         self._with_pager(lambda pager, room: pager.find(what, text, by < 0, room))
 

@@ -254,7 +254,7 @@ class RanksScreen(TableScreen[RanksTable]):
 
 
 def _parts(job: JobRanks) -> Row:
-    """Return the parts of the head: how many ranks and nodes there are, and how far they are."""
+    """Return the parts of the head: the numbers of ranks and nodes, and their progress."""
     nodes = len({row.node for row in job.rows if row.node and row.state != "lost"})
     steps = sorted({row.step for row in job.rows if row.step is not None and row.state != "lost"})
     span = f"{steps[0]} to {steps[-1]}" if len(steps) > 1 else "".join(map(str, steps))

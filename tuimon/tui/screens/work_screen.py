@@ -152,9 +152,9 @@ class WorkScreen(PresentSize, ModalScreen[None]):
         is_wanted: Callable[[], bool] = lambda: True,
         queued: bool = True,
     ) -> None:
-        """Call `work` in a thread, and `then` with its result, and draw; neither if the screen is closed, or not
-        `is_wanted`.
+        """Call `work` in a thread, then `then` with its result, and draw.
 
+        Neither is done if the screen is closed, or not `is_wanted`.
         queued: after what was queued before. Of several that are not queued, any may end first.
         """
 
@@ -171,11 +171,11 @@ class WorkScreen(PresentSize, ModalScreen[None]):
 
     @property
     def may_look(self) -> bool:
-        """Whether to look for changes of files: no thread reads them, and the last look is long enough ago."""
+        """Whether to look for changes of files. It waits for threads that read them, and after the last look."""
         return not (self.reading.locked() or self.dashboard.state.paused or time.monotonic() < self._next_look)
 
     def look(self, work: Callable[[], Result]) -> Result:
-        """Call what reads files, and put the next look for changes off by a multiple of the time that it takes."""
+        """Call what reads files. The next look for changes is put off by a multiple of its time."""
         began = time.monotonic()
         result = work()
         self._next_look = time.monotonic() + _REST * (time.monotonic() - began)
