@@ -137,7 +137,7 @@ loss  ● t…  ● e…  0.4523
 def test_values_beyond_the_limits_are_arrows_in_the_colour_of_their_line() -> None:
     view = chart(Line("", RED, envelope([0.5, 1e300, 0.5, -1e300, 0.5, 0.5])), x=(0, 6))
     rows = draw.render(view, Size(6, 4), Symbols.ASCII)
-    assert ["".join(text for text, _ in row) for row in rows[1:]] == ["|^|   ", "| | |-", "  |v| "]
+    assert ["".join(text for text, _ in row) for row in rows[1:]] == ["|↑|   ", "| | |-", "  |↓| "]
     assert {role for row in rows[1:] for text, role in row if text.strip()} == {RED}
 
 

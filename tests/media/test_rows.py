@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.written_media import write_run
 
+from tuimon.draw.ascii import ascii_text
 from tuimon.draw.rows import row_width
 from tuimon.media import Distribution, Item, Kind, Moments, PrecisionRecall
 from tuimon.media.library import Tag, read_media
@@ -16,6 +17,11 @@ from tuimon.model.views import Row
 
 def lines(rows: list[Row]) -> list[str]:
     return ["".join(text for text, _ in row) for row in rows]
+
+
+def seen(rows: list[Row]) -> list[str]:
+    """Return the lines as a terminal without other characters shows them."""
+    return [ascii_text(line) for line in lines(rows)]
 
 
 def moving() -> Tag:
@@ -68,7 +74,7 @@ def test_levels_are_shades_of_one_colour() -> None:
 
 
 def test_one_step_against_another() -> None:
-    title, *shown, axis = lines(detail_rows(moving(), 60, 12, COMPARE, 19, 18, True))
+    title, *shown, axis = seen(detail_rows(moving(), 60, 12, COMPARE, 19, 18, True))
     assert title.split() == ["share", "o", "step", "18", "o", "step", "19"]
     assert "value" in axis
     assert all("'" in line or "|" in line for line in shown)
@@ -78,7 +84,7 @@ def test_two_steps_have_one_scale() -> None:
     tag = Tag(Kind.HISTOGRAM, "w")
     tag.add(Item(Kind.HISTOGRAM, "w", 0, 8, "", Distribution((0.0, 1.0, 2.0), (8.0, 0.0))))
     tag.add(Item(Kind.HISTOGRAM, "w", 1, 8, "", Distribution((0.0, 1.0, 2.0), (200.0, 200.0))))
-    _, *shown, axis = lines(detail_rows(tag, 60, 12, COMPARE, 1, 0, True))
+    _, *shown, axis = seen(detail_rows(tag, 60, 12, COMPARE, 1, 0, True))
     assert [number for number in axis.split() if number[0].isdigit()] == ["0.5", "1.0", "1.5"]
     full, half = (next(line for line in shown if line.startswith(f"  {label}+")) for label in ("0.020", "0.010"))
     assert "'" in full[8:34], "all values of step 0 are in its lower half"
@@ -90,17 +96,17 @@ def test_two_steps_have_one_scale() -> None:
 def test_a_curve_has_recall_to_the_right() -> None:
     tag = Tag(Kind.PR_CURVE, "pr")
     tag.add(Item(Kind.PR_CURVE, "pr", 0, 8, "", PrecisionRecall((1.0, 0.5, 0.0), (0.0, 0.5, 1.0))))
-    head, title, *shown = lines(detail_rows(tag, 60, 13, HEAT, 0, None, True))
+    head, title, *shown = seen(detail_rows(tag, 60, 13, HEAT, 0, None, True))
     assert (head.strip(), title.strip()) == ("step 0: area 0.5", "precision")
     places = [line.index("o") for line in shown if "o" in line]
     assert (len(places), places) == (3, sorted(places))
     assert [line.split("+")[0].strip() for line in shown[:-1] if "+" in line] == ["0.8", "0.4", "0.0"]
     assert "recall" in shown[-1]
-    assert [line.strip() for line in lines(detail_rows(tag, 24, 5, HEAT, 0, None, True))] == ["step 0: area 0.5"]
+    assert [line.strip() for line in seen(detail_rows(tag, 24, 5, HEAT, 0, None, True))] == ["step 0: area 0.5"]
     tag.add(Item(Kind.PR_CURVE, "pr", 1, 8, "", PrecisionRecall((1.0, 1.0, 0.0), (1.0, 0.5, 0.0))))
-    title = lines(detail_rows(tag, 70, 13, HEAT, 1, None, True))[0]
+    title = seen(detail_rows(tag, 70, 13, HEAT, 1, None, True))[0]
     assert title.split() == ["precision", "o", "step", "0:", "area", "0.5", "o", "step", "1:", "area", "0.75"]
-    head, title, *shown = lines(detail_rows(tag, 70, 13, HEAT, 1, 1, True))
+    head, title, *shown = seen(detail_rows(tag, 70, 13, HEAT, 1, 1, True))
     assert sum(line.count("o") for line in shown) == 2, "a point at which both are 0 is left out"
 
 

@@ -27,7 +27,7 @@ def run_rows(
 ) -> list[Row]:
     """Return the head and a row for each run."""
     fitted = fitted_runs(runs, listing, width, order.by)
-    rows = [head_row(fitted, order, listing.symbols, SIGNS, GAP)]
+    rows = [head_row(fitted, order, SIGNS, GAP)]
     for run in runs:
         signs = run_signs(run, listing, run is selected)
         rows.append(table_row(fitted, run, signs, GAP, run is selected))

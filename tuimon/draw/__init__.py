@@ -12,7 +12,7 @@ draw.layout    places of the panels on a page
 from __future__ import annotations
 
 from tuimon.draw import _plotext
-from tuimon.draw.ascii import ascii_rows
+from tuimon.draw.ascii import ascii_text
 from tuimon.draw.bars import render_bars
 from tuimon.draw.chart import render_chart
 from tuimon.draw.heat import render_heat
@@ -33,12 +33,10 @@ def render(view: View, size: Size, symbols: Symbols = Symbols.BRAILLE) -> Rows:
     if not size.width or not size.height:
         return ((),) * size.height
     if isinstance(view, ChartView):
-        rows = render_chart(view, size, symbols)
-    elif isinstance(view, BarView):
-        rows = render_bars(view, size, symbols)
-    else:
-        rows = render_heat(view, size) if isinstance(view, HeatView) else _render_text(view, size)
-    return ascii_rows(rows) if symbols is Symbols.ASCII else rows
+        return render_chart(view, size, symbols)
+    if isinstance(view, BarView):
+        return render_bars(view, size, symbols)
+    return render_heat(view, size) if isinstance(view, HeatView) else _render_text(view, size)
 
 
 def _render_text(view: TextView, size: Size) -> Rows:
@@ -52,4 +50,5 @@ def _render_text(view: TextView, size: Size) -> Rows:
 
 def text_chart(view: View, size: Size, symbols: Symbols = Symbols.BRAILLE) -> str:
     """Draw a view as plain text without colours, for a pipe, a mail or a report."""
-    return "\n".join("".join(text for text, _ in row).rstrip() for row in render(view, size, symbols))
+    text = "\n".join("".join(text for text, _ in row).rstrip() for row in render(view, size, symbols))
+    return ascii_text(text) if symbols is Symbols.ASCII else text

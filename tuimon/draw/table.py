@@ -1,7 +1,7 @@
 """Tables: which columns fit, how wide they are, their heads and rows, and the order of the rows.
 
     fitted = fit_columns(columns, runs, 80)
-    [head_row(fitted, Order("reward"), Symbols.BRAILLE), *(table_row(fitted, run) for run in runs)]
+    [head_row(fitted, Order("reward")), *(table_row(fitted, run) for run in runs)]
 
 Every table of the screen and of the text output is made here: runs, settings, metrics, ranks, samples, comparisons.
 """
@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from msgspec import Struct
 
 from tuimon.draw.rows import blank_role, fit_row, join, row_width
-from tuimon.model.views import Role, Row, Span, Symbols
+from tuimon.model.views import Role, Row, Span
 from tuimon.text import cell_width, fit
 
 Item = TypeVar("Item")
@@ -149,15 +149,13 @@ def fit_columns(
 def head_row(
     fitted: Fitted[Item],
     order: Order = Order(),  # noqa: B008  immutable
-    symbols: Symbols = Symbols.BRAILLE,
     lead: int = 0,
     gap: int = GAP,
 ) -> Row:
     """Return the heads of the columns, with an arrow at the column that the table is sorted by. lead: blanks before."""
-    down, up = ("v", "^") if symbols is Symbols.ASCII else ("▾", "▴")
     spans: list[Span] = [(" " * lead, Role.MUTED)]
     for place, (column, cells) in enumerate(fitted):
-        arrow = "" if column.id != order.by else down if column.down != order.reverse else up
+        arrow = "" if column.id != order.by else "▾" if column.down != order.reverse else "▴"
         room = max(cells - len(arrow), 0)
         name = column.full if column.full and cell_width(column.full) <= room else column.head
         head = (fit(name, min(cell_width(name), room), "ends") + arrow)[: max(cells, 1)]
@@ -208,9 +206,9 @@ def _place_column(rows: Sequence[Sequence[Span]], place: int, least: int, right:
     return Column(str(place), "", text, show, min(least or wide, wide), KEPT - place, wish, right=right)
 
 
-def cursor_sign(selected: bool, symbols: Symbols) -> Span:
+def cursor_sign(selected: bool) -> Span:
     """Return the sign in front of a row: "▌" if it is selected."""
-    return (">" if symbols is Symbols.ASCII else "▌") if selected else " ", Role.ACCENT
+    return "▌" if selected else " ", Role.ACCENT
 
 
 def column_at(fitted: Fitted[Item], x: int, lead: int = 0, gap: int = GAP) -> Column[Item] | None:

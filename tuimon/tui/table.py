@@ -96,7 +96,7 @@ class Table(Generic[Item]):
 
     def signs(self, item: Item, selected: bool) -> Row:
         """Return the signs before the first column."""
-        return (cursor_sign(selected, self.symbols),)
+        return (cursor_sign(selected),)
 
     def heading(self, item: Item, selected: bool) -> Row | None:
         """Return the row of an item without cells, such as the heading of a group; None for one with cells."""
@@ -205,7 +205,7 @@ class Table(Generic[Item]):
         self.prepare(with_cells)
         rows = [*above]
         if self.heads > len(above):
-            rows.append(head_row(self.fitted, self.order, self.symbols, self.SIGNS, self.GAP))
+            rows.append(head_row(self.fitted, self.order, self.SIGNS, self.GAP))
         rows += (self._row(self.items[index], index == self.cursor) for index in shown)
         if not self.items and self.empty:
             rows += wrap_row(self.empty, width, max(height - len(rows), 1))

@@ -126,7 +126,7 @@ def group_row(group: RunGroup, listing: Listing, selected: bool, width: int, val
     alarmed = sum(run.id in listing.alerts for run in group.runs)
     critical = any(run.id in listing.critical for run in group.runs)
     spans: list[Span] = [
-        cursor_sign(selected, listing.symbols),
+        cursor_sign(selected),
         ("▸ " if group.folded else "▾ ", Role.MUTED),
         (clean(group.title), Role.ACCENT if selected else Role.TITLE),
         (f"  {plural(len(group.runs), 'run')}", Role.MUTED),

@@ -279,7 +279,7 @@ def run_signs(run: Run, listing: Listing, selected: bool) -> Row:
     is_base = listing.base is not None and run.id == listing.base.id
     flag = "h" if run.path in listing.hidden else "B" if is_base else "P" if run.path in listing.pinned else " "
     return (
-        cursor_sign(selected, listing.symbols),
+        cursor_sign(selected),
         (sign if run.path in listing.marked else " ", role),
         (f" {flag} ", Role.MUTED),
     )

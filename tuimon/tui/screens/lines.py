@@ -56,7 +56,7 @@ class LinesTable(Table[Entry[Target]], Generic[Target]):
         super().move(rows, pages)
 
     def heading(self, item: Entry[Target], selected: bool) -> Row:
-        return cursor_sign(selected, self.symbols), *item.row
+        return cursor_sign(selected), *item.row
 
     def show(self, entries: Sequence[Entry[Target]], theme: str) -> None:
         """Display these lines. The same object as before is not wrapped again."""

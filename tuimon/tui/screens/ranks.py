@@ -73,7 +73,7 @@ class RanksTable(Table["RankRow"]):
         return item.role, item.rank
 
     def signs(self, item: RankRow, selected: bool) -> Row:
-        return cursor_sign(selected, self.symbols), (" ", Role.MUTED)
+        return cursor_sign(selected), (" ", Role.MUTED)
 
     @property
     def room(self) -> int:
