@@ -69,6 +69,7 @@ def test_values_that_conflict_are_counted(tmp_path: Path, table: list[float], wa
     monitor.update()
     [run] = monitor.snapshot().runs
     assert hidden_conflict(run) == wanted
+    assert run.disagreements("loss") is run.disagreements("loss")
     assert dict(facts_of(run, 0.0)).get("conflict", "").startswith(wanted)
 
 

@@ -103,6 +103,17 @@ def test_rows_are_counted_if_epochs_do_not_show_their_steps(rounded: str, header
     assert decoder.remark == f"no step recognised: {logged} rows have their number as step"
 
 
+@pytest.mark.parametrize(("count", "steps"), [(2, [175, 200]), (8, [158, 164, 170, 176, 182, 188, 194, 200])])
+def test_rows_of_one_epoch_lie_between_the_bars_around_them(count: int, steps: list[int]) -> None:
+    text = "".join(
+        "{'loss': 0.5, 'epoch': 0.1}\n" * rows_above
+        + f"\r{bar // 10:3}%|#         | {bar}/1000 [00:10<01:30,  4.13s/it]\n"
+        for bar, rows_above in ((0, 0), (50, 1), (100, 1), (150, 1), (200, count))
+    )
+    found = [step for name, step, *_ in rows(feed(ConsoleDecoder(), text.encode())) if name == "loss"]
+    assert found == [50, 100, 150, *steps]
+
+
 BUFFERED = """
 import sys
 

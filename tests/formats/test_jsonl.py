@@ -272,6 +272,20 @@ def test_text_in_a_row_with_a_step_loses_no_number(text: Any) -> None:
     assert not jsonl.matches("metrics.jsonl", lines({"step": 1, "score": 0.5, "length": 7, "sample": text}))
 
 
+@pytest.mark.parametrize(
+    ("row", "wanted"),
+    [
+        ({"trial_id": "a", "config": {"env": "x" * 6000}}, True),
+        ({"dataset": "d", "config": "main", "prompt": "x" * 6000}, False),
+        ({"dataset": "d", "config": "main", "topic": "x" * 6000}, False),
+        ({"config": {"model": "m"}, "prompt": "x" * 6000}, False),
+        ({"config": {"model": "m"}, "messages": [{"role": "user", "content": "x" * 6000}]}, False),
+    ],
+)
+def test_a_long_config_is_not_that_of_a_sample(row: dict[str, Any], wanted: bool) -> None:
+    assert jsonl.matches("result.jsonl", lines(row)[:4096]) is wanted
+
+
 NUMBERS = {"loss": 0.5, "reward": 0.25, "kl": 0.0, "lr": 1e-3}
 
 

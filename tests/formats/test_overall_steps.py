@@ -50,6 +50,12 @@ def test_counter_that_begins_again_is_added_to_the_epochs_before(key: str) -> No
     assert _both(places, key) == list(range(50, 451, 50))
 
 
+@pytest.mark.parametrize("sizes", [(300, 100, 100), (100, 300, 100)])
+def test_each_epoch_has_a_size_of_its_own(sizes: Sequence[int]) -> None:
+    places = [(epoch, step) for epoch, size in enumerate(sizes, 1) for step in range(50, size + 1, 50)]
+    assert _both(places) == list(range(50, 501, 50))
+
+
 def test_epochs_whose_counter_begins_at_0_do_not_overlap() -> None:
     assert _both([(epoch, step) for epoch in (0, 1, 2) for step in (0, 10, 20)]) == list(range(0, 90, 10))
 

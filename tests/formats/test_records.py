@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import struct
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -22,6 +24,22 @@ NOISE = random.Random(3).randbytes(1 << 17)
 def header(length: int) -> bytes:
     packed = struct.pack("<Q", length)
     return packed + struct.pack("<I", masked_crc32c(packed))
+
+
+WITHOUT_EXTENSION = """
+import sys
+sys.modules["google_crc32c._crc32c"] = None
+from tuimon.formats import all_formats
+all_formats()
+assert "google_crc32c" not in sys.modules
+from tuimon.formats._shared.crc32c import crc32c
+print(crc32c(b"123456789"))
+"""
+
+
+def test_checksums_need_no_extension_and_only_their_formats_need_checksums() -> None:
+    result = subprocess.run([sys.executable, "-c", WITHOUT_EXTENSION], capture_output=True, text=True, check=False)
+    assert (result.stdout, result.stderr) == (f"{0xE3069283}\n", "")
 
 
 @pytest.mark.parametrize(

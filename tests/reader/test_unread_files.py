@@ -18,6 +18,7 @@ from support.event_reading import EventLog, read_all
 from tuimon.commands import main
 from tuimon.errors import NothingFound
 from tuimon.formats import all_formats, recognise
+from tuimon.model.events import Notice
 from tuimon.model.views import Role
 from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.reader import Collector
@@ -90,6 +91,16 @@ def test_reason_why_a_file_is_not_read(
     collector = Collector([str(path)], console_patterns=patterns)
     read_all(collector)
     assert reason in dict(collector.skipped)[str(path)]
+
+
+def test_many_texts_that_are_not_understood_give_one_notice(tmp_path: Path) -> None:
+    for number in range(30):
+        put(tmp_path / f"{number:02}.log", b"".join(b"<<%d>> qwx~0.%d5\n" % (row, row) for row in range(9)))
+    collector = Collector([str(tmp_path)])
+    [notice] = [event for event in collector.find() if isinstance(event, Notice)]
+    assert notice.message.startswith(f"{tmp_path}/00.log: ")
+    assert notice.message.endswith("; and 29 more")
+    assert not [*collector.find()]
 
 
 def test_files_with_other_names_are_named_with_the_reason(tmp_path: Path) -> None:

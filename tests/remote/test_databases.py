@@ -62,6 +62,19 @@ def test_database_travels_with_its_wal(tmp_path: Path) -> None:
             until(lambda rows=rows: _rows(mirrored.here / "runs.db") == rows)
 
 
+@pytest.mark.usefixtures("shell")
+def test_runs_are_searched_in_a_database_whose_wal_grows(tmp_path: Path) -> None:
+    logs, hints = tmp_path / "logs", list[tuple[set[str], bool]]()
+    with _writer(logs, 0) as writer, Mirrored(logs, tmp_path / "cache") as mirrored:
+        mirrored.until_complete()
+        _write(writer, 5)
+        until(lambda: _rows(mirrored.here / "runs.db") == 5)
+        mirrored.keeper.on_hint = lambda paths, names_changed: hints.append((set(paths), names_changed))
+        _write(writer, 5)
+        until(lambda: _rows(mirrored.here / "runs.db") == 10 and hints)
+    assert hints[-1] == ({str(mirrored.here / "runs.db-wal")}, True)
+
+
 @pytest.mark.parametrize("checkpoint", [0, 20])
 def test_no_reader_sees_a_database_without_its_wal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkpoint: int

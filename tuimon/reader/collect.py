@@ -65,10 +65,10 @@ class Collector:
             yield from self._assembly.add(new_logs)
         if self._discovery.scan is not None:
             yield from self._checkpoints.changes(self._discovery.scan.checkpoints, self._assembly.runs)
-        unreadable = [*self._discovery.databases.unreadable()]
-        if not self._assembly.streams:  # else it may be any text beside the logs
-            unreadable += self._discovery.recognition.teachable
+        unreadable = self._discovery.databases.unreadable()
         yield from self._notices.of_unread(self._assembly.streams, self._assembly.unassigned.values(), unreadable)
+        if not self._assembly.streams:  # else it may be any text beside the logs
+            yield from self._notices.of_texts(self._discovery.recognition.teachable)
         yield from self._notices.of_problems(self.problems)
 
     @property

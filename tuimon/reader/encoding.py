@@ -1,6 +1,6 @@
 """Texts in UTF-16 as UTF-8, which is what the decoders read. PowerShell's `>` writes UTF-16 with a byte order mark.
 
-Another program may append to such a file: from `_PLAIN` bytes of ASCII on, the rest of it is UTF-8.
+Another program may append to such a file: from varied ASCII on (`_PLAIN`), the rest of it is UTF-8.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import codecs
 
 from tuimon import lazy_re as re
 
-_PLAIN = re.compile(rb"[\t\n\r -~]{24}")
-"""Text of another encoding: in UTF-16 each character of ASCII has a zero byte."""
-_PLAIN_AT_END = re.compile(rb"[\t\n\r -~]{1,23}\Z")
+_PLAIN = re.compile(rb"[\t\n\r -~]{24,}")
+"""Text of another encoding, if it is varied: in UTF-16 each character of ASCII has a zero byte."""
+_PLAIN_AT_END = re.compile(rb"[\t\n\r -~]+\Z")
 _MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
@@ -42,13 +42,18 @@ class UTF8Stream:
     def _from_utf16(self, decoder: codecs.IncrementalDecoder, data: bytes) -> bytes:
         """Return bytes in UTF-8 up to a possible change of the encoding, which is kept until it is certain."""
         rest, self._first = b"", b""
-        if plain := _PLAIN.search(data):
+        if plain := next(filter(_is_varied, _PLAIN.finditer(data)), None):
             self._decoder, rest = None, data[plain.start() :]
             data = data[: plain.start()]
         elif (plain := _PLAIN_AT_END.search(data)) and len(plain[0]) > self._big_endian:
             self._first = plain[0]
             data = data[: plain.start()]
         return decoder.decode(data).encode("utf-8", "replace") + rest
+
+
+def _is_varied(plain: re.Match[bytes]) -> bool:
+    """Return whether bytes are not a repeated character of UTF-16, such as "═", whose two bytes are those of "P%"."""
+    return all(len({*plain[0][place::2]}) > 3 for place in (0, 1))
 
 
 def is_marked_utf16(head: bytes) -> bool:

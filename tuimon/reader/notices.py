@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from tuimon.model.events import Notice
 from tuimon.reader.assembly import UnassignedFile
@@ -22,6 +22,7 @@ class Notices:
         self._problems: set[Problem] = set()
         self._unread: set[str] = set()
         """Ids of formats and paths of databases that were reported."""
+        self._has_texts = False
 
     def of_problems(self, problems: Iterable[Problem]) -> Iterator[Notice]:
         """Notices for new and resolved problems. problems: all that exist now."""
@@ -37,13 +38,21 @@ class Notices:
                 yield Notice("warning", f"{path}: {problem.reason}", problem.hint, path)
         self._problems = set(now)
 
+    def of_texts(self, texts: Sequence[tuple[str, str]]) -> Iterator[Notice]:
+        """One notice for all texts that are not understood, the first time that there are any: (path, reason)."""
+        if texts and not self._has_texts:
+            self._has_texts = True
+            path, reason = texts[0]
+            more = f"; and {len(texts) - 1} more" if len(texts) > 1 else ""
+            yield Notice("warning", f"{clean(path)}: {reason}{more}")
+
     def of_unread(
         self, streams: Iterable[Followed], unassigned: Iterable[UnassignedFile], unreadable: Iterable[tuple[str, str]]
     ) -> Iterator[Notice]:
         """Notices for logs that are recognised but not read: one per format, or per database.
 
         A file that describes a run is reported after GRACE, as metrics may appear next to it.
-        unreadable: (path, reason) of other files and databases."""
+        unreadable: (path, reason) of databases."""
         now = time.time()
         unread = [
             (followed.path, followed.format, followed.format.unsupported)

@@ -69,6 +69,7 @@ class Recognition:
         self.refused: dict[str, str] = {}
         """Reason by path of a file that cannot be opened, as "permission denied"; it is tried again at each call."""
         self._left_out: dict[str, str] = {}
+        self._teachable: dict[str, str] = {}
         self._undecided: dict[str, tuple[int, float]] = {}
         """(size, time of change) at the last look, by path of a file that is not recognised."""
 
@@ -80,7 +81,7 @@ class Recognition:
     @property
     def teachable(self) -> list[tuple[str, str]]:
         """(path, reason) of texts that are not read, but would be by the pattern that the reason proposes."""
-        return [(path, reason) for path, reason in self._left_out.items() if "console_patterns = [" in reason]
+        return [(path, reason) for path, reason in self._teachable.items() if self._left_out.get(path) == reason]
 
     def format_of(self, file: FoundFile) -> Format | None:
         """The format of a file, or None if it is not a log, or not one yet."""
@@ -139,8 +140,12 @@ class Recognition:
             return f"{_UNKNOWN}: {have_numbers}, and console_patterns match none of them, such as `{example}`"
         decoder = console.new_decoder()
         decoder.feed(head)
-        teach = clean(decoder.remark) or f"{have_numbers} in an unknown form, such as `{example}`"
-        return f"{_UNKNOWN}: {teach}; {_TEACH}"
+        proposal = clean(decoder.remark)
+        teach = proposal or f"{have_numbers} in an unknown form, such as `{example}`"
+        reason = f"{_UNKNOWN}: {teach}; {_TEACH}"
+        if proposal:
+            self._teachable[path] = reason
+        return reason
 
     def _console_by_ending(self, path: str, head: bytes) -> Format | None:
         """Return the format of console text if its last lines are metrics: settings and warnings can fill its head."""

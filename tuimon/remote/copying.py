@@ -273,6 +273,7 @@ class Copier:
         whole = _last_commit(data, header, 0)
         if whole:
             self._mirror.append(local, file.at, data[:whole], self._time(wal))
+            self._mirror.note_change(local, True)  # it may hold new runs
             file.at += whole
             self._count(file, file.here + whole, file.size + whole)
             file.grew = time.monotonic()

@@ -68,6 +68,7 @@ class Run(RunFacts):
         self._cache = record.cache
         self._merge_key = merge_key
         self._curves: dict[str, Curve] = {}
+        self._disagreements: dict[str, tuple[Disagreement, ...]] = {}
         self._metric_scales: dict[str, Scale | None] = {}
 
     def __repr__(self) -> str:
@@ -305,7 +306,11 @@ class Run(RunFacts):
 
         Raises KeyError if the run has no such metric.
         """
-        return tuple(self._builder.disagreements(self._builder.ranked(self._entry(metric))))
+        found = self._disagreements.get(metric)  # those of all metrics are requested in each redraw
+        if found is None:
+            found = tuple(self._builder.disagreements(self._builder.ranked(self._entry(metric))))
+            self._disagreements[metric] = found
+        return found
 
     def files(self, metric: str, count_superseded: bool = False) -> tuple[tuple[StreamView, FilePart], ...]:
         """Return the files of a metric with its points in them, in the order in which they began: those of the best

@@ -10,12 +10,13 @@ looking up these bytes.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from functools import cache
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from google_crc32c import value
 
 Words: TypeAlias = npt.NDArray[np.uint32]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -26,7 +27,16 @@ _MASK_DELTA = 0xA282EAD8
 
 def crc32c(data: bytes) -> int:
     """Return the checksum of a message."""
-    return int(value(data))
+    return int(_checksum()(data))
+
+
+@cache
+def _checksum() -> Callable[[bytes], int]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # that it is slower without its C extension
+        from google_crc32c import value
+
+    return value  # type: ignore[no-any-return]
 
 
 def register(data: bytes) -> int:

@@ -167,6 +167,9 @@ class OverallSteps:
         """Number of steps before the current epoch."""
         self._begins: dict[float, int] = {}
         self._smallest = self._largest = 0
+        """Counters: the smallest of the log, and the largest of the current epoch."""
+        self._size = 1
+        """Number of steps of the last epoch whose size is known."""
         self._interval = self._longest_interval = 0
         """Last and largest difference of neighbouring counters of an epoch."""
 
@@ -251,15 +254,19 @@ class OverallSteps:
         if epoch != before and len(self._begins) < _MAX_EPOCHS:
             self._begins[epoch] = self._begin
         if abs(counter) < _MAX_STEP:
-            self._smallest, self._largest = min(self._smallest, counter), max(self._largest, counter)
+            self._smallest = min(self._smallest, counter)
+            self._largest = max(self._largest, counter) if epoch == before else counter
         self._epoch, self._counter = epoch, counter
         return self._begin + counter if self._begin < _MAX_STEP else counter
 
     def _epoch_size(self) -> int:
+        """Return the number of steps of the epoch that ends, or of the one before if only its step 0 is known."""
         if self._smallest > 0:
-            return self._largest
-        # a shorter interval at the end of an epoch means that its last step is logged in any case
-        return self._largest + (max(self._interval, 1) if self._interval == self._longest_interval else 1)
+            self._size = self._largest
+        elif self._largest:
+            # a shorter interval at the end of an epoch means that its last step is logged in any case
+            self._size = self._largest + (max(self._interval, 1) if self._interval == self._longest_interval else 1)
+        return self._size
 
 
 class StepUnit:

@@ -143,8 +143,8 @@ def _begins_like_metrics(line: bytes) -> bool:
     if (row := _parsed(line)) is not None:
         return looks_like_metrics(row)
     row = _parsed(line.rstrip(b"\\") + b'"}') or beginning(line) or {}
-    may_be = len(line) < _SHORT and not any(is_sample(*entry) for entry in row.items())
-    return may_be or "config" in row or looks_like_metrics(row)  # a row of Ray Tune with a long config
+    may_be = len(line) < _SHORT or type(row.get("config")) is dict  # a row of Ray Tune with a long config
+    return looks_like_metrics(row) or (may_be and not any(is_sample(*entry) for entry in row.items()))
 
 
 def _parsed(line: bytes) -> Any:

@@ -220,7 +220,8 @@ class HFRowReader(LineReader):
             steps = [min(done, round(per_epoch * epoch)) for epoch in known]
             if len({self._step, *steps}) > len(steps):  # epochs of two digits may give two rows one step
                 return steps
-        return [max(0, done - self._interval * after) for after in reversed(range(len(epochs)))]
+        interval = min(self._interval, max(0, done - self._step) // max(1, len(epochs)))
+        return [done - interval * after for after in reversed(range(len(epochs)))]
 
     def _release_without_bar(self, at_end: bool = False) -> None:
         """Add the held rows of a log without bars, once it is known whether their epochs give the steps."""
