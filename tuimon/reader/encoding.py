@@ -11,7 +11,7 @@ from tuimon import lazy_re as re
 
 _PLAIN = re.compile(rb"[\t\n\r -~]{24,}")
 """Text of another encoding, if it is varied: in UTF-16 each character of ASCII has a zero byte."""
-_PLAIN_AT_END = re.compile(rb"[\t\n\r -~]+\Z")
+_ASCII = bytes((*b"\t\n\r", *range(0x20, 0x7F)))
 _MARKS = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
@@ -45,9 +45,10 @@ class UTF8Stream:
         if plain := next(filter(_is_varied, _PLAIN.finditer(data)), None):
             self._decoder, rest = None, data[plain.start() :]
             data = data[: plain.start()]
-        elif (plain := _PLAIN_AT_END.search(data)) and len(plain[0]) > self._big_endian:
-            self._first = plain[0]
-            data = data[: plain.start()]
+        else:
+            end = len(data.rstrip(_ASCII))
+            if len(data) - end > self._big_endian:
+                data, self._first = data[:end], data[end:]
         return decoder.decode(data).encode("utf-8", "replace") + rest
 
 

@@ -142,7 +142,10 @@ def _begins_like_metrics(line: bytes) -> bool:
         return False
     if (row := _parsed(line)) is not None:
         return looks_like_metrics(row)
-    row = _parsed(line.rstrip(b"\\") + b'"}') or beginning(line) or {}
+    begun = _parsed(line.rstrip(b"\\") + b'"}') or beginning(line)
+    row = begun[0] if type(begun) is list and begun else begun  # lines that end with a carriage return only
+    if type(row) is not dict:
+        return len(line) < _SHORT
     may_be = len(line) < _SHORT or type(row.get("config")) is dict  # a row of Ray Tune with a long config
     return looks_like_metrics(row) or (may_be and not any(is_sample(*entry) for entry in row.items()))
 
