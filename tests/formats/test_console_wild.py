@@ -83,3 +83,38 @@ def test_the_best_round_of_lightgbm_is_not_read_again(tmp_path: Path) -> None:
     assert run["valid_1's auc"].steps.tolist() == [10, 20, 30]
     assert run.state == "finished"
     assert run.progress.evidence.startswith("Early stopping, best iteration")
+
+
+def test_rounded_steps_of_lerobot_go_on_evenly(tmp_path: Path) -> None:
+    """lerobot/utils/utils.py, format_big_number: "1K" is printed for each step from 1000 to 1400."""
+    rounded = [f"{step}" if step < 1000 else f"{step / 1000:.0f}K" for step in range(200, 4000, 200)]
+    rows = (f"step:{text} smpl:{text} ep:{8 * row} loss:{row}.5\n" for row, text in enumerate(rounded))
+    (tmp_path / "train.log").write_text("".join(rows))
+    (run,) = tuimon.read(tmp_path)
+    assert run["loss"].steps.tolist() == [*range(200, 4000, 200)]
+
+
+def test_rounded_steps_alone_are_read_as_written(tmp_path: Path) -> None:
+    rows = (f"step:{row // 2 + 1}K ep:{8 * row} loss:{row}.5\n" for row in range(6))
+    (tmp_path / "train.log").write_text("".join(rows))
+    (run,) = tuimon.read(tmp_path)
+    assert set(run["loss"].steps.tolist()) == {1000, 2000, 3000}
+
+
+def test_nan_within_a_name_is_no_number(tmp_path: Path) -> None:
+    rows = (
+        f"iteration {step}/ 9 | lm loss: nan | number of nan iterations: {step} | grad norm: 0.5 |\n" for step in (1, 2)
+    )
+    (tmp_path / "train.log").write_text("".join(rows))
+    (run,) = tuimon.read(tmp_path)
+    assert run["number of nan iterations"].values.tolist() == [1.0, 2.0]
+    assert run["lm loss"].steps.tolist() == [1, 2]
+
+
+def test_place_of_a_call_is_no_metric(tmp_path: Path) -> None:
+    """mindformers/core/callback/callback.py: the call stands within the field of the logger's name."""
+    head = "2024-05-01 10:00:01,123 - mindformers[core/callback.py:538] - INFO - "
+    rows = (f"{head}{{ Epoch:[  1/  3], step:[{step:5d}/  500], loss: {step}.5, lr: 1e-05\n" for step in (1, 2, 3))
+    (tmp_path / "info.log").write_text("".join(rows))
+    (run,) = tuimon.read(tmp_path)
+    assert set(run.metrics) == {"loss", "lr", "epoch"}

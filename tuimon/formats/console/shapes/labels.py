@@ -78,8 +78,8 @@ _MAX_NAME, _MAX_WORDS = 60, 5
 
 
 def is_name(label: str) -> bool:
-    """Whether a label can be the name of a metric: not "ETA", not a sentence."""
-    if not label or len(label) > _MAX_NAME or label.count(" ") >= _MAX_WORDS:
+    """Whether a label can be the name of a metric: not "ETA", not "callback.py", not a sentence."""
+    if not label or len(label) > _MAX_NAME or label.count(" ") >= _MAX_WORDS or label.endswith(".py"):
         return False
     if label.lower().rpartition(" ")[2] in _NO_NAME:
         return False

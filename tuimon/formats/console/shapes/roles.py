@@ -206,7 +206,8 @@ def _choose_step(layout: Layout, numbers: list[Number], text: str, begin: int) -
         rank, step = others[0]
         if counted or (step is not numbers[0] and epoch is None):
             rank, step = max(others, key=lambda other: (other[0] if other[0] < 7 or counted else 8, -other[1].first))
-        layout.is_position = epoch is not None and (rank in (2, BATCH, 7, 8, GLOBAL) or id(step) in totals)
+        within = rank in (2, BATCH, 7, 8, GLOBAL) or id(step) in totals
+        layout.is_position = epoch is not None and within and not step.factor  # "1K" is rounded: it may stay as it is
         if epoch is not None:
             layout.epoch, epoch.role = epoch.column("epoch"), "step"
             layout.epochs = totals[id(epoch)].column("") if id(epoch) in totals else None
