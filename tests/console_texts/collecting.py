@@ -14,7 +14,7 @@ from tests.console_texts.decoding import Decoded, decode, load
 from tuimon.formats.console._decoder import ConsoleDecoder
 
 FORMATS = Path(__file__).parents[1] / "formats"
-TESTS = ("test_console*.py", "test_checkpoint_lines.py", "test_beast_tables.py")
+TESTS = ("test_text_cases.py", "test_console*.py", "test_checkpoint_lines.py", "test_beast_tables.py")
 MAX_SIZE = 8192
 """Bytes; longer texts are left out."""
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from tuimon.formats._shared.checkpoint_lines import MARKS, checkpoint_fact
@@ -9,54 +12,17 @@ from tuimon.formats._shared.console_lines import ConsoleLines
 from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.model.points import Fact
 
+LINES = tomllib.loads((Path(__file__).parent / "cases" / "checkpoint_lines.toml").read_text("utf-8"))
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "Continuing training from global step 400",
-        "Resuming from step 400",
-        "resuming from checkpoint step_400",
-        "Resuming from checkpoint ./ckpt/model_step400.pt",
-        "Resuming training from checkpoint out/checkpoint-400.",
-        "Resumed training: epoch 3, step 400 of 1000",
-        "Restored all states from the checkpoint at /x/epoch=1-step=400.ckpt",
-        "  successfully loaded checkpoint from /ckpt/gpt [ t 1/4, p 1/8 ] at iteration 400",
-    ],
-)
-def test_a_line_that_names_where_training_goes_on(line: str) -> None:
-    assert checkpoint_fact(line, None) == Fact("resumed", {}, 400)
+
+@pytest.mark.parametrize(("topic", "line"), [(topic, line) for topic, lines in LINES.items() for line in lines])
+def test_a_line_about_a_checkpoint(topic: str, line: str) -> None:
+    if topic == "none":
+        assert checkpoint_fact(line, None) is None
+        return
+    time = 1e9 if topic == "checkpoint" else None
+    assert checkpoint_fact(line, time) == Fact(topic, {}, 400, time)
     assert any(mark in line for mark in MARKS)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "saved checkpoint step_400 in 3.1 s",
-        "  successfully saved checkpoint from iteration     400 to /ckpt/gpt [ t 1/4, p 1/8 ]",
-        "Model weights saved in ./output/checkpoint-400/model.safetensors",
-        "[Torch] Saved /ckpt/global_step400/mp_rank_00_model_states.pt.",
-        "Checkpoint for step 400 saved to /x",
-        "Checkpoint saved: /ckpt/model_step400.pt",
-    ],
-)
-def test_a_line_that_names_a_saved_checkpoint(line: str) -> None:
-    assert checkpoint_fact(line, 1e9) == Fact("checkpoint", {}, 400, 1e9)
-    assert any(mark in line for mark in MARKS)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "saving checkpoint at iteration     400 to /ckpt",
-        "saved samples at step 400",
-        "Saved checkpoint to ckpt/epoch_3.pt",
-        "Saved checkpoint at step 400.5",
-        "resume_from_checkpoint=None, save_steps=400",
-        "Resuming from epoch 3",
-    ],
-)
-def test_a_line_that_names_neither(line: str) -> None:
-    assert checkpoint_fact(line, None) is None
 
 
 def test_what_every_rank_repeats_is_one_fact() -> None:

@@ -1,32 +1,33 @@
-"""Console text: the shapes of metric lines of every trainer."""
+"""Console text of real logs, of the table of trainers and of people's own scripts, beside the cases of console.toml."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import math
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.json_points import feed, series
+from support.json_points import feed, rows, series
 
+import tuimon
 from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.formats.console.families import number, printed_dict
+from tuimon.formats.console.families.trainers import Trainer, trainers
+from tuimon.formats.console.text import LineSteps
 
 DATA = Path(__file__).parent.parent / "data" / "console"
 GOLDEN: dict[str, dict[str, Any]] = json.loads((DATA / "golden" / "EXPECTED.json").read_text())
 
 
-def read(text: str | bytes, flush: bool = True) -> dict[str, list[tuple[int, str]]]:
-    return series(feed(ConsoleDecoder(), text.encode() if isinstance(text, str) else text, flush=flush))
+def read(text: str | bytes) -> dict[str, list[tuple[int, str]]]:
+    return series(feed(ConsoleDecoder(), text.encode() if isinstance(text, str) else text))
 
 
 def points(*values: tuple[int, float]) -> list[tuple[int, str]]:
     return [(step, repr(float(value))) for step, value in values]
-
-
-# ---------------------------------------------------------------- sample logs
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -36,14 +37,10 @@ def test_golden_logs(name: str) -> None:
         if not metric.startswith("_"):
             got = metrics.get(metric) or next(v for k, v in metrics.items() if k.endswith(f"/{metric}"))
             assert got == points(*((step, float(value)) for step, value in wanted)), metric
-
-
-def test_roll_memory_probes_become_metrics() -> None:
-    metrics = read((DATA / "golden" / "roll_memory_text.log").read_bytes())
-    what = ("allocated", "reserved", "max_reserved", "rss", "device_used")
-    for infix, snapshot, *numbers in GOLDEN["roll_memory_text.log"]["_rows"]:
+    kinds = ("allocated", "reserved", "max_reserved", "rss", "device_used")
+    for infix, snapshot, *numbers in GOLDEN[name].get("_rows", []):  # memory probes of ROLL
         place = f"memory/{infix}/{snapshot.replace('_', '/')}"
-        assert [metrics[f"{place}/{kind}"] for kind in what] == [points((0, value)) for value in numbers]
+        assert [metrics[f"{place}/{kind}"] for kind in kinds] == [points((0, value)) for value in numbers]
 
 
 @pytest.mark.parametrize("case", ["hf_resume", "grpo_nan"])
@@ -59,7 +56,10 @@ def test_hugging_face_rows_have_their_steps(case: str) -> None:
         assert read((DATA / case / name).read_bytes()) == metrics
 
 
-# ---------------------------------------------------------------- shapes
+@pytest.mark.parametrize("trainer", trainers(), ids=lambda trainer: trainer.id)
+def test_an_example_of_a_trainer_gives_its_points(trainer: Trainer) -> None:
+    text = trainer.example.strip("\n") if trainer.example.startswith("\n") else trainer.example
+    assert read(f"{text}\n") == {name: points((step, value)) for name, (step, value) in trainer.points.items()}
 
 
 def test_values() -> None:
@@ -72,3 +72,56 @@ def test_values() -> None:
     assert repr(row) == repr({"a'b": 1.0, "c": "x", "run_id": "7", "f": math.nan})
     assert printed_dict("{'prompt': 'tell me', 'loss': 1}") == {}
     assert [printed_dict(text) for text in ("{}", "{'a': 1", "{'a' 1}", "{'a': [1}", "x")] == [None] * 5
+
+
+def test_a_date_that_may_be_either_is_not_read_until_another_decides() -> None:
+    days = ["03/04/2026 10:00:00", "03/04/2026 10:00:01", "03/25/2026 10:00:00", "04/05/2026 10:00:00"]
+    lines = [f"{day} - INFO - __main__ - step {step}: loss 0.{step}5\n".encode() for step, day in enumerate(days)]
+    decoder = ConsoleDecoder()
+    times = [time for part in (lines[:2], lines[2:]) for *_, time in rows(feed(decoder, b"".join(part)))]
+    assert times == ["nan", "nan", *(repr(datetime(2026, *day, 10).timestamp()) for day in ((3, 25), (4, 5)))]
+    assert decoder.remark == "2 times are not read, as month or day may be first: 03/04/2026"
+
+
+# ---------------------------------------------------------------- several tasks in one log
+
+
+def test_steps_of_a_part_of_a_labelled_log() -> None:
+    steps = LineSteps()
+    text = b"0: step 7 loss 0.5\n1: step 7 loss 0.5\n0: step 8 loss 0.5\n"
+    steps.feed(text)
+    assert [(text[offset:].split(b":")[0], step) for offset, step in steps.rows] == [(b"0", 7), (b"1", 7), (b"0", 8)]
+
+
+def test_number_of_labels_is_bounded() -> None:
+    metrics = read("".join(f"[task{number}]: step 1 loss 0.5\n" for number in range(6000)))
+    assert len(metrics) < 4200
+    assert sum(map(len, metrics.values())) == 6000
+
+
+# ---------------------------------------------------------------- files
+
+
+def test_results_without_a_step_are_dropped_when_rows_name_one(tmp_path: Path) -> None:
+    """The lines are read as counted while nothing else is known, and not once a row names its step."""
+    log = tmp_path / "train.log"
+    log.write_text("".join(f"inner loss: {number}.5\n" for number in range(5)))
+    (run,) = tuimon.read(tmp_path)
+    assert list(run.metrics) == ["inner loss"]
+    with log.open("a") as file:
+        file.write("Step 10: loss=0.5\nStep 20: loss=0.25\n")
+    (run,) = tuimon.read(tmp_path)
+    assert list(run.metrics) == ["loss"]
+
+
+def test_metrics_that_begin_far_below_the_head_are_found(tmp_path: Path) -> None:
+    warnings = "WARNING:tensorflow:From base.py:198: retry is deprecated and will be removed\n" * 200
+    rows = "".join(
+        f"{'-' * 30}\n| epoch             | {e}   |\n| test/success_rate | 0.{e} |\n{'-' * 30}\n" for e in range(5)
+    )
+    (tmp_path / "openai_run1.txt").write_text(warnings + rows)
+    (tmp_path / "notes.txt").write_text("All work and no play makes Jack a dull boy, 12 times a day.\n" * 500)
+    (run,) = tuimon.read(tmp_path)
+    assert run["test/success_rate"].values.tolist() == [0.0, 0.1, 0.2, 0.3, 0.4]
+    with pytest.raises(tuimon.NothingFound):
+        tuimon.read(tmp_path / "notes.txt")

@@ -1,4 +1,4 @@
-"""Patterns from the settings for a user's own console lines: matching, invalid patterns, settings, curves."""
+"""Patterns from the settings for a user's own console lines: matching, settings, curves, and proposed ones."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from tuimon.commands import main
 from tuimon.errors import UsageError
 from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.formats.console._patterns import Pattern, pattern_family
+from tuimon.formats.console._unread import pattern_of
+from tuimon.formats.console.text import with_patterns
 from tuimon.monitor.local import open_run
 from tuimon.monitor.process import ReaderProcess
 from tuimon.store import Snapshot
@@ -101,6 +103,7 @@ def test_invalid_patterns_raise_a_usage_error(pattern: str, why: str) -> None:
 
 
 def test_times_and_steps() -> None:
+    assert read(("{step}: loss {loss}",), "1: loss 0.5\n2: loss 0.125\n") == {"loss": [(1, "0.5"), (2, "0.125")]}
     decoder = ConsoleDecoder([pattern_family(["at {time}: x={x}", "epoch {epoch} y={y}", "z={z}"])])
     text = b"z=5\nz=6\nat 1787140805.5: x=1\nepoch 7 y=2\nz=8\nstep 9 loss 0.5\nz=9\n"
     assert series(feed(decoder, text)) == {
@@ -210,3 +213,36 @@ def test_the_setting(tmp_path: Path) -> None:
         config.load({"TUIMON_CONFIG": str(file)})
     said = {"TUIMON_CONFIG": str(tmp_path / "none"), "TUIMON_CONSOLE_PATTERNS": "a {b}\n c {d} "}
     assert config.load(said).console_patterns == ("a {b}", "c {d}")
+
+
+# ---------------------------------------------------------------- proposals
+
+LINES = [
+    "zzz {} qwx {} / {}",
+    "2026-03-01 10:00:01 | INFO | zzz {}: qwx={} yyy={}",
+    "[{}] {{qwx}} = {}; yyy: {}",
+    "<<{}>> qwx~{} (yyy {}ms) ok",
+]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_the_proposed_pattern_reads_the_lines(line: str) -> None:
+    text = "".join(line.format(step, f"0.{step}5", f"1.{step}5") + "\n" for step in range(11, 19)).encode()
+    decoder = ConsoleDecoder()
+    assert series([item for item in decoder.feed(text) if not isinstance(item, str)]) == {}
+    found = re.search(r'console_patterns = \["(.*)"\]', decoder.remark)
+    assert found is not None
+    read = series(feed(with_patterns([found[1]]).decoder(), text))
+    assert read
+    assert {step for points in read.values() for step, _ in points} == set(range(11, 19))
+
+
+@pytest.mark.parametrize("line", ["no number", "qwx 0.5", "0.5 0.25 0.125"])
+def test_a_line_without_a_step_has_no_pattern(line: str) -> None:
+    assert pattern_of(line) == ""
+
+
+def test_lines_whose_numbers_do_not_change_have_no_proposal() -> None:
+    decoder = ConsoleDecoder()
+    decoder.feed(b"zzz 3 qwx 0.5\n" * 20)
+    assert decoder.remark == ""

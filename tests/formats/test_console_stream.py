@@ -18,8 +18,8 @@ from tuimon.formats.console import _outcome
 from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.formats.console._display import KEPT
 from tuimon.formats.console.families import Family, Line, LineReader, families
-from tuimon.formats.console.text import FORMAT, matches, wants_name
-from tuimon.model.points import Fact, Points
+from tuimon.formats.console.text import FORMAT
+from tuimon.model.points import Fact
 from tuimon.monitor.local import LocalMonitor, open_run
 
 DATA = Path(__file__).parent.parent / "data" / "console"
@@ -130,13 +130,6 @@ def test_progress_is_emitted_once_and_with_each_piece_of_a_log_with_bars() -> No
     assert progress == [{"step": step, "total": 120} for step in steps]
 
 
-def test_counted_rows_go_on_after_a_damaged_line() -> None:
-    decoder = ConsoleDecoder()
-    items = list(decoder.feed(b"loss: 0.5\nloss: 0.4\nloss: 0.3\n")) + list(decoder.flush())
-    items += list(decoder.feed(b"\0\0\0\nloss: 0.2\nloss: 0.1\n")) + list(decoder.flush())
-    assert [step for item in items if isinstance(item, Points) for step in item.steps.tolist()] == [1, 2, 3, 4, 5]
-
-
 @pytest.mark.parametrize(
     ("end", "known", "cut"),
     [
@@ -225,46 +218,6 @@ def test_too_long_line_is_damage_and_other_lines_are_kept() -> None:
 # ---------------------------------------------------------------- recognition and runs
 
 
-@pytest.mark.parametrize(
-    ("name", "head", "wanted"),
-    [
-        ("train.log", b"starting\n", True),
-        ("slurm-123.out", b"starting\n", True),
-        ("log_rank_DRIVER_0_1.log", b"[INFO] hello\n", True),
-        ("stdout", b"hello\n", True),
-        ("whatever.log", b"step:1 - a:0.5\n", True),
-        ("whatever.log", b"torch 2.8, 8 x cuda\n", True),
-        ("whatever.log", b"dpkg: unpacking\n", False),
-        ("notes.txt", b"buy milk\n", False),
-        ("log_1795224524.txt", b"Step 4 | loss:nan lr:2e-05 \n", True),
-        ("train.log", b"", False),
-        ("train.log", b"no line yet", False),
-        ("training.log", b"epoch,loss,val_loss\n", False),
-        ("train.log", b"PK\x03\x04\0\0\n", False),
-        ("train.log", b"\xff\xfeh\0i\0\n\0", False),
-    ],
-)
-def test_matches(name: str, head: bytes, wanted: bool) -> None:
-    assert matches(name, head) is wanted
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "README.txt",
-        "requirements.txt",
-        "debug-internal.log",
-        "a.json.log",
-        "merges.txt",
-        "a.py",
-        "a.csv",
-        "events.out.tfevents.1",
-    ],
-)
-def test_file_names_that_are_not_opened(name: str) -> None:
-    assert not wants_name(name)
-
-
 def test_every_sample_is_recognised() -> None:
     for path in LOGS:
         log_format = recognise(path.name, path.read_bytes()[:4096])
@@ -308,14 +261,3 @@ def test_row_waits_for_its_bar(tmp_path: Path) -> None:
     [whole] = open_run(tmp_path).runs
     assert whole.curve("loss").steps.tolist() == [10, 20]
     assert not monitor.collector.partly_unreadable
-
-
-def test_a_hole_is_damage_and_joins_no_lines() -> None:
-    """A copytruncate rotation leaves NUL bytes if the writer continues at its old offset."""
-    text = (
-        b"\0" * 5000 + b"l 0\nstep 1 loss 0.5\nstep=480 loss=0." + b"\0" * 300 + b"step=400 loss=0.007\nstep 9 loss 1\n"
-    )
-    items = feed(ConsoleDecoder(), text)
-    assert series(items) == {"loss": points((1, 0.5), (9, 1.0))}
-    assert [reason for _, _, reason in damage(items)] == ["NUL bytes within a line"] * 2
-    assert recognise("/run/train.log", text[4000:8096]) is not None

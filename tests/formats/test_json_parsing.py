@@ -148,33 +148,9 @@ def test_bad_line_does_not_affect_other_lines(bad: bytes, reason: str) -> None:
     assert {reason} == {said for _, _, said in damage(items)}
 
 
-def test_object_inside_a_torn_row_is_not_a_row() -> None:
-    items = feed(decoder(), GOOD + b'\n{"step": 2, "data": {"loss": 7.0}\n' + b'{"step": 3, "loss": 0.25}\n')
-    assert series(items) == {"loss": [(1, "0.5"), (3, "0.25")]}
-
-
-def test_rows_glued_to_each_other_are_read_without_damage() -> None:
-    items = feed(decoder(), GOOD + b'{"step": 2, "loss": NaN} {"step": 3, "loss": 1}\n')
-    assert series(items) == {"loss": [(1, "0.5"), (2, "nan"), (3, "1.0")]}
-    assert damage(items) == []
-
-
 def test_a_hostile_line_is_searched_in_linear_time() -> None:
     result, lost = whole_values(b'{"step":' * 200_000)
     assert (result, lost) == ([], True)
-
-
-def test_blank_lines_crlf_and_a_bom_are_not_damage_and_nul_padding_is() -> None:
-    data = b'\xef\xbb\xbf{"step": 1, "loss": 0.5}\r\n\r\n \n\n{"step": 2, "loss": NaN}\r\n'
-    items = feed(decoder(), data)
-    assert series(items) == {"loss": [(1, "0.5"), (2, "nan")]}
-    assert damage(items) == []
-    assert damage(feed(decoder(), data + b"\0" * 300)) == [(len(data), 300, "NUL bytes within a line")]
-
-
-def test_nul_padding_before_a_row_is_skipped() -> None:
-    items = feed(decoder(), GOOD + b"\n" + b"\0" * 5000 + b'{"step": 2, "loss": NaN}\n')
-    assert series(items) == {"loss": [(1, "0.5"), (2, "nan")]}
 
 
 @pytest.mark.parametrize("piece", [7, 64, 1000, 10_000])

@@ -42,36 +42,6 @@ def test_points_of_rows(text: str, units: bool, name: str) -> None:
     assert known.get("system/gpu.1.memory.used") == (wanted if units else None)
 
 
-def test_odd_rows() -> None:
-    text = "timestamp, index, power.draw [W]\n2026/11/25 20:50:00, 0, [N/A]\n2026/11/25 20:50:05, 0, 5 W\n"
-    items = feed(NvidiaSmiDecoder(), (text + text + "Unable to determine the device handle\n").encode())
-    assert [row[:3] for row in rows(items)] == [("system/gpu.0.power.draw", 5000, "5.0")] * 2
-    assert len(damage(items)) == 1
-
-
-def test_reasons_for_a_lower_clock_are_numbers() -> None:
-    head = (
-        "timestamp, index, power.draw [W], clocks_throttle_reasons.active, clocks_event_reasons.hw_thermal_slowdown\n"
-    )
-    text = (
-        head + "2026/11/25 20:50:00, 0, 5 W, 0x0000000000000021, Not Active\n2026/11/25 20:50:05, 0, 6 W, 0x0, Active\n"
-    )
-    active, thermal = (
-        f"system/gpu.0.clocks_{name}" for name in ("throttle_reasons.active", "event_reasons.hw_thermal_slowdown")
-    )
-    expected = [(active, "33.0"), (thermal, "0.0"), (active, "0.0"), (thermal, "1.0")]
-    found = [(row[0], row[2]) for row in rows(feed(NvidiaSmiDecoder(), text.encode())) if "power" not in row[0]]
-    assert sorted(found) == sorted(expected)
-
-
-@pytest.mark.parametrize("index", ["nan", "inf", "-1", "0.5", "1e300"])
-def test_row_without_a_valid_index_is_damage(index: str) -> None:
-    text = f"timestamp, index, power.draw [W]\n2026/11/25 20:50:00, {index}, 5 W\n2026/11/25 20:50:05, 0, 6 W\n"
-    items = feed(NvidiaSmiDecoder(), text.encode())
-    assert [row[2] for row in rows(items)] == ["6.0"]
-    assert len(damage(items)) == 1
-
-
 @pytest.mark.parametrize(
     ("path", "node"),
     [

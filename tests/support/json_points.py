@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 from collections.abc import Iterable, Sequence
@@ -13,18 +12,6 @@ from typing import Any
 from tuimon.model.points import Damage, Fact, Item, Points
 
 DATA = Path(__file__).parent.parent / "data" / "json"
-
-
-def truth() -> dict[str, dict[str, list[tuple[int, str]]]]:
-    """Return file below DATA -> metric -> [(step, repr of the float)], as logged by the loops that wrote the files."""
-    with gzip.open(DATA / "truth.json.gz", "rt") as file:
-        logged: dict[str, dict[str, list[list[Any]]]] = json.load(file)
-    return {
-        path: {
-            metric: [(int(step), repr(float(value))) for step, value in points] for metric, points in metrics.items()
-        }
-        for path, metrics in logged.items()
-    }
 
 
 def rows(items: Iterable[Item]) -> list[tuple[str, int, str, str]]:

@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.json_points import feed, rows
+from support.json_points import feed, rows, series
 
 from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.model.points import Fact, Item
@@ -103,17 +103,6 @@ def test_rows_are_counted_if_epochs_do_not_show_their_steps(rounded: str, header
     assert decoder.remark == f"no step recognised: {logged} rows have their number as step"
 
 
-@pytest.mark.parametrize(("count", "steps"), [(2, [175, 200]), (8, [158, 164, 170, 176, 182, 188, 194, 200])])
-def test_rows_of_one_epoch_lie_between_the_bars_around_them(count: int, steps: list[int]) -> None:
-    text = "".join(
-        "{'loss': 0.5, 'epoch': 0.1}\n" * rows_above
-        + f"\r{bar // 10:3}%|#         | {bar}/1000 [00:10<01:30,  4.13s/it]\n"
-        for bar, rows_above in ((0, 0), (50, 1), (100, 1), (150, 1), (200, count))
-    )
-    found = [step for name, step, *_ in rows(feed(ConsoleDecoder(), text.encode())) if name == "loss"]
-    assert found == [50, 100, 150, *steps]
-
-
 BUFFERED = """
 import sys
 
@@ -152,3 +141,56 @@ def test_buffered_rows_have_the_steps_at_which_they_were_logged(total: int, ever
         found = rows(items_read_at_cuts(output, cuts))
         losses = [(step, value) for name, step, value, _ in found if name == "loss"]
         assert losses == [(step, repr(step / 8)) for step in range(every, total + 1, every)]
+
+
+# ---------------------------------------------------------------- bars that are the only rows
+
+BAR = "{}%|###   | {}/{} [00:01<00:01, 5.0it/s{}]"
+
+
+def bars(name: str, *states: tuple[int, int, str]) -> str:
+    return (
+        "".join(f"\r{name}{BAR.format(done * 100 // total, done, total, text)}" for done, total, text in states) + "\n"
+    )
+
+
+def last_steps(text: str) -> tuple[list[int], bool]:
+    """Return the steps of `loss` after a flush, and whether two more states of the bar make the log be read again."""
+    decoder = ConsoleDecoder()
+    items = [*decoder.feed(text.encode()), *decoder.flush()]
+    steps = [step for step, _ in series(items).get("loss", [])]
+    decoder.feed(bars("steps: ", (3, 9, ", loss=0.25"), (4, 9, ", loss=0.125")).encode())
+    return steps, decoder.must_reread
+
+
+def test_newest_state_of_a_bar_is_read_on_a_flush() -> None:
+    once = bars("steps: ", (1, 9, ", loss=0.5"), (2, 9, ", loss=0.4"), (3, 9, ", loss=0.25")).rstrip()
+    assert last_steps(once) == ([1, 2, 3], False)
+    assert last_steps(once[:-1]) == ([1, 2], False), "the end of the bar is missing"
+    assert last_steps(once.replace("0.25", "0.3")) == ([1, 2, 3], True), "drawn again with another value"
+    twice = bars("steps: ", *((done, 9, f", loss={loss}") for done in (1, 2, 3) for loss in (0.5, 0.25)))
+    assert last_steps(twice) == ([1, 2, 3], False)
+    assert last_steps(twice[: twice.rindex("\r")]) == ([1, 2], False), "the counts before were drawn twice"
+    assert last_steps(bars("steps: ", (1, 9, ", loss=0.5"))) == ([], False)
+    assert last_steps(bars("steps: ", (1, 9, ", loss=0.5")) + bars("val: ", (1, 9, ", x_loss=1"))) == ([1], False)
+
+
+def test_bars_of_a_growing_log_are_read_without_a_flush() -> None:
+    decoder = ConsoleDecoder()
+    decoder.feed(bars("steps: ", (1, 9, ", loss=0.5"), (2, 9, ", loss=0.4")).encode())
+    assert decoder.held_back
+    assert series(list(decoder.feed(b"")))["loss"] == [(1, "0.5")]
+    assert not decoder.held_back
+
+
+def test_lines_of_a_log_are_preferred_to_its_bars() -> None:
+    bar, line = (
+        bars("Epoch 1: ", (9, 10, ", loss=0.5, acc=0.1"), (10, 10, ", loss=0.4, acc=0.2")),
+        "Epoch 1: loss=0.45\n",
+    )
+    decoder = ConsoleDecoder()
+    items = [*decoder.feed(bar.encode()), *decoder.flush()]
+    assert series(items)["loss"] == [(9, "0.5"), (10, "0.4")]
+    assert not decoder.must_reread
+    decoder.feed(line.encode())
+    assert decoder.must_reread

@@ -1,0 +1,133 @@
+"""Texts with everything that is read of them, for all text formats: cases/*.toml, a file for each format.
+
+A case says what a decoder gives for a text, however its bytes are split:
+
+- `text`, and `path`: a path with which it is recognised as this format
+- `format`: id of the format, by default the name of the file of cases
+- `points`: metric -> [[step, value], ...]; no other metric is read, unless `others = true`
+- `times`: metric -> wall times
+- `facts`: topic -> values, in the order of the log; topics that are not named may have any
+- `damage`: [[offset, length, reason], ...]; `restarts`: number of restarts; by default there are none
+- `remark`, `unread`: what the decoder says of text that it does not read
+- `ended`: the log has ended, as far as its decoder knows. Its last line may be cut
+
+Cases of a text and its points alone are [text, points] or [name, text, points] in the array `rows`.
+
+`recognised.toml` has [format, path, text] of files with the format that takes them, "" if none does.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from support.json_points import damage, facts, feed, rows, series
+
+from tuimon.formats import DocumentDecoder, all_formats, recognise
+from tuimon.model.points import Item, SegmentStart
+
+FOLDER = Path(__file__).parent / "cases"
+FORMATS = {known.id: known for known in all_formats()}
+
+
+class Case(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A row of a table of cases."""
+
+    name: str = ""
+    format: str
+    path: str = ""
+    text: str
+    points: dict[str, list[tuple[int, float]]]
+    others: bool = False
+    times: dict[str, list[float]] = {}
+    facts: dict[str, list[Any]] = {}
+    damage: list[tuple[int, int, str]] = []
+    restarts: int = 0
+    remark: str | None = None
+    unread: str | None = None
+    ended: bool = False
+
+
+def cases() -> dict[str, Case]:
+    """Return the cases by "csv-3 sparse rows share a step"."""
+    found = {}
+    for path in sorted(FOLDER.glob("*.toml")):
+        table = tomllib.loads(path.read_text("utf-8"))
+        short = [dict(zip(("points", "text", "name"), reversed(row), strict=False)) for row in table.get("rows", [])]
+        for number, row in enumerate([*short, *table.get("case", [])], 1):
+            case = msgspec.convert({"format": path.stem, **row}, Case)
+            found[f"{path.stem}-{number} {case.name}"] = case
+    return found
+
+
+CASES = cases()
+
+
+def read(case: Case, cuts: range) -> tuple[Any, list[Item]]:
+    """Return a decoder and all that it gives for the text in pieces that end at the cuts."""
+    decoder = FORMATS[case.format].decoder()
+    data = case.text.encode()
+    if isinstance(decoder, DocumentDecoder):
+        return decoder, decoder.load(data)
+    return decoder, [*feed(decoder, data, cuts), *(decoder.end() if case.ended else ())]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_text_gives_what_its_case_says(name: str) -> None:
+    case = CASES[name]
+    data = case.text.encode()
+    if case.path:
+        assert recognise(case.path, data[:4096]) is FORMATS[case.format]
+    wanted = {metric: [(step, repr(value)) for step, value in points] for metric, points in case.points.items()}
+    for piece in (len(data) + 1, 7, 1):
+        decoder, items = read(case, range(0, len(data), piece))
+        points = series(items)
+        assert {metric: points.get(metric) for metric in (wanted if case.others else points)} == wanted
+        for metric, times in case.times.items():
+            assert [time for name, _, _, time in rows(items) if name == metric] == list(map(repr, times))
+        for topic, values in case.facts.items():
+            assert facts(items, topic) == values
+        assert damage(items) == case.damage
+        assert sum(isinstance(item, SegmentStart) for item in items) == case.restarts
+        assert case.remark in (None, getattr(decoder, "remark", None))
+        assert case.unread in (None, getattr(decoder, "unread", None))
+
+
+DATA = Path(__file__).parent.parent / "data"
+LOGGED = {
+    f"{folder}/{path}": metrics
+    for folder in ("csv", "json")
+    for path, metrics in json.loads(gzip.decompress((DATA / folder / "truth.json.gz").read_bytes())).items()
+}
+"""File -> metric -> [[step, value], ...], as logged by the loops that wrote the files."""
+
+
+@pytest.mark.parametrize("path", LOGGED)
+def test_every_point_that_was_logged_is_read(path: str) -> None:
+    data = (DATA / path).read_bytes()
+    log_format = recognise(path, data[:4096])
+    assert log_format is not None
+    assert log_format.id in ("csv", "sb3-monitor", "jsonl", Path(path).stem)
+    decoder = log_format.decoder()
+    points = series(decoder.load(data) if isinstance(decoder, DocumentDecoder) else feed(decoder, data))
+    wanted = {metric: [(int(step), float(value)) for step, value in points] for metric, points in LOGGED[path].items()}
+    assert points.keys() == wanted.keys()
+    for metric, logged in wanted.items():
+        assert [step for step, _ in points[metric]] == [step for step, _ in logged]
+        values = [float(value) for _, value in points[metric]]
+        precision = 2e-7 if path.startswith("csv/sb3") else 0.0  # Stable-Baselines3 prints short float32
+        assert values == pytest.approx([value for _, value in logged], rel=precision, abs=0.0, nan_ok=True)
+
+
+RECOGNISED: list[list[str]] = tomllib.loads((FOLDER / "recognised.toml").read_text("utf-8"))["files"]
+
+
+@pytest.mark.parametrize(("expected", "path", "text"), RECOGNISED)
+def test_the_format_of_a_file(expected: str, path: str, text: str) -> None:
+    log_format = recognise(path, text.encode()[:4096])
+    assert (log_format.id if log_format else "") == expected
