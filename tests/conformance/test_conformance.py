@@ -6,10 +6,7 @@ flushed anywhere. Nothing raises, no item is returned twice, and no number is in
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import random
-import re
 
 import pytest
 from hypothesis import given as examples
@@ -19,7 +16,6 @@ from support.samples import Sample, cases, formats_of, kind, samples, some
 
 from tuimon import testing
 from tuimon.formats import Format, all_formats, recognise
-from tuimon.registry import names
 from tuimon.sources.sqlite_copy import MAGIC
 from tuimon.testing import streams
 from tuimon.testing.given import HOSTILE, fed
@@ -48,24 +44,6 @@ def test_every_format_has_a_sample_and_describes_itself() -> None:
         testing.describes_itself(log_format)
         if kind(log_format) == "stream":
             assert any(fed(log_format, sample.data).count for sample in some(log_format.id, 9)), log_format.id
-
-
-@pytest.mark.parametrize("name", names("tuimon.formats"))
-def test_the_docstring_gives_the_layout_and_its_source(name: str) -> None:
-    """Either in the module's own docstring, or in that of a module which it names."""
-    module = importlib.import_module(f"tuimon.formats.{name}")
-    words = module.__doc__
-    assert words
-    package = module.__name__.rpartition(".")[0]
-    helpers = [
-        f"{folder}.{info.name}"
-        for folder in {package, "tuimon.formats._shared", "tuimon.formats.console.families"}
-        for info in pkgutil.iter_modules(importlib.import_module(folder).__path__)
-    ]
-    named = set(re.findall(r"\b_?[a-z0-9]+(?:_[a-z0-9]+)*\b", words))
-    parts = [importlib.import_module(helper) for helper in helpers if helper.rpartition(".")[2] in named]
-    docs = "\n".join([words, *(part.__doc__ or "" for part in parts)])
-    assert re.search(r"\bSources?\b|any other origin", docs)
 
 
 def test_an_incomplete_file_is_not_taken_for_another_format() -> None:

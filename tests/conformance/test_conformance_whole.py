@@ -72,10 +72,17 @@ def placed(root: Path, sample: Sample, data: bytes) -> Path:
     return path
 
 
+def state_of(root: Path) -> list[tuple[Path, int, bytes]]:
+    """Return all files below a directory with their times and contents."""
+    return [(path, path.stat().st_mtime_ns, path.read_bytes()) for path in sorted(root.rglob("*")) if path.is_file()]
+
+
 @databases
-def test_a_database_is_read_and_a_damaged_one_raises_nothing(sample: Sample, tmp_path: Path) -> None:
+def test_a_database_is_read_and_not_touched_and_a_damaged_one_raises_nothing(sample: Sample, tmp_path: Path) -> None:
     path = placed(tmp_path, sample, sample.data)
+    before = state_of(tmp_path)
     whole, collector = collected(tmp_path)
+    assert state_of(tmp_path) == before
     assert sum(items.count for items in whole.values()) > 50
     assert not collector.partly_unreadable
     names = {name for items in whole.values() for name in items.bits}

@@ -1,4 +1,4 @@
-"""python -m tests.console_texts {diff,show ID,update,collect}; diff exits with 1 if something is different."""
+"""python -m tests.console_texts {diff,show ID,update}; diff exits with 1 if something is different."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import sys
 import time
 
-from tests.console_texts.collecting import collect
 from tests.console_texts.decoding import TEXTS, WRITTEN, decode, differences, load, save
 
 TIME_ZONE = "XXX-5:30"
@@ -18,16 +17,11 @@ FIRST_CHARACTERS = 60
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.console_texts")
-    parser.add_argument("action", choices=["diff", "show", "update", "collect"])
+    parser.add_argument("action", choices=["diff", "show", "update"])
     parser.add_argument("id", nargs="?", default="", help="of the text to show, as diff prints it")
     options = parser.parse_args()
     os.environ["TZ"] = TIME_ZONE
     time.tzset()
-    if options.action == "collect":
-        texts = collect()
-        save(texts)
-        print(f"{len(texts)} texts, {sum(len(rows) for text in texts for rows in text.points.values())} points")
-        return 0
     known = load()
     if options.action == "show":
         text = next((text for text in known if text.id == options.id), None)

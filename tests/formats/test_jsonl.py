@@ -99,9 +99,6 @@ def test_deep_nesting_gives_facts_of_bounded_depth() -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        {"step": 1, "score": 0.5, "input": "2 + 2 =", "output": "4"},
-        {"step": 1, "reward": 0.5, "messages": [{"role": "user"}]},
-        {"step": 1, "reward": 0.5, "turns": [{"text": "hello"}]},
         {"reward": 0.5, "note": "x" * 201},
         {"reward": 0.5, "moves": [{"text": "hello"}]},
     ],
@@ -167,31 +164,6 @@ def test_rows_with_a_text_and_no_metric_of_the_training_are_samples() -> None:
     assert not jsonl.matches("metrics.jsonl", lines(*samples)[:4096])
     several = [{"step": 1, "loss": 0.1 * n, "prompt": "2 + 2 =", "response": "4"} for n in range(3)]
     assert not jsonl.matches("7.jsonl", lines(*several)[:4096]), "several to a step"
-
-
-def test_dump_of_rollouts_is_not_a_log_of_metrics() -> None:
-    """The dump of verl for each step: input, output and the results of the reward function."""
-    extra = {f"reward_{number}": 0.5 for number in range(12)}
-    rows = [
-        {"input": f"{a} + 2 =", "output": str(a + 2), "gts": str(a + 2), "score": 1.0, "step": 10, **extra}
-        for a in range(8)
-    ]
-    assert not jsonl.matches("10.jsonl", lines(*rows))
-    assert not jsonl.matches("10.jsonl", lines(*({key: row[key] for key in list(row)[:8]} for row in rows)))
-
-
-def test_rows_of_many_layouts_stay_in_file_order() -> None:
-    given = [
-        {"step": step, "loss": step, "kl": None if step % 3 else 0.5}
-        if step % 2
-        else {"kl": 1, "step": step, "loss": "2"}
-        for step in range(50)
-    ]
-    data = lines(*given)
-    actual = rows(feed(jsonl.decoder(), data))
-    assert [step for _, step, _, _ in actual] == sorted(step for _, step, _, _ in actual)
-    assert actual == rows(feed(jsonl.decoder(), data, range(0, len(data), 50)))
-    assert [value for name, _, value, _ in actual if name == "loss"][:4] == ["2.0", "1.0", "2.0", "3.0"]
 
 
 # Recognition, and lines that are not rows

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.json_points import damage, facts, feed, rows, series
+from support.json_points import facts, rows, series
 
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import DocumentDecoder, recognise
 from tuimon.formats.mlflow import database as mlflow_sqlite
 from tuimon.formats.mlflow import file_store as mlflow_file
 from tuimon.model.events import Event, FactFound, RunFound, StreamFound, StreamReplaced, StreamStatus
-from tuimon.model.points import Damage, Item, Replaced
+from tuimon.model.points import Item, Replaced
 from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.panels._run_facts import facts_about
 from tuimon.reader import Collector
@@ -61,54 +61,10 @@ def test_all_metrics_of_a_run_are_one_source_of_one_run() -> None:
     assert len([event for event in events if isinstance(event, RunFound)]) == 1
 
 
-def test_wall_times_are_seconds() -> None:
-    items = feed(mlflow_file.MetricDecoder(), b"1795226147449 0.5 30\n")
-    assert rows(items) == [("", 30, "0.5", "1795226147.449")]
-
-
-def test_steps_given_as_times_are_no_times() -> None:
-    data = b"0 0.5 0\n1 0.25 0\n1795226147449 0.125 0\n"
-    assert mlflow_file.METRIC.matches("loss", data)
-    assert [time for *_, time in rows(feed(mlflow_file.METRIC.decoder(), data))] == ["nan", "nan", "1795226147.449"]
-
-
-def test_older_and_newer_lines_and_damaged_ones() -> None:
-    data = (
-        b"1795226147449 0.5\n\n1795226147450 nan 3\nwhat 1 2\n1795226147451 -inf -4 m-1 d-2\n1795226147452 1 2.5\nx\n"
-    )
-    items = feed(mlflow_file.MetricDecoder(), data)
-    assert series(items) == {"": [(0, "0.5"), (3, "nan"), (-4, "-inf")]}
-    assert damage(items) == [(offset, length, "not a metric's line") for offset, length in ((39, 9), (78, 20), (98, 2))]
-
-
-@pytest.mark.parametrize(
-    ("path", "head", "known"),
-    [
-        ("/x/mlruns/1/1aa84f0dd0d442049dfd593365bbfd12/metrics/a/b", b"1795226147449 0.5 30\n", True),
-        ("/x/mlruns/1/1aa84f0dd0d442049dfd593365bbfd12/metrics/a", b"", True),
-        ("/x/mlruns/1/1aa84f0dd0d442049dfd593365bbfd12/params/lr", b"1795226147449 0.5 30\n", False),
-        ("/x/metrics/lr", b"1795226147449 0.5 30\n", False),
-        ("/x/mlruns/1/1aa84f0dd0d442049dfd593365bbfd12/metrics/a.bin", b"\x00\x01", False),
-    ],
-)
-def test_the_file_store_is_recognised_by_its_path(path: str, head: bytes, known: bool) -> None:
-    assert (recognise(path, head) is mlflow_file.METRIC) is known
-
-
-def test_the_description_has_name_and_final_state() -> None:
+def test_descriptions_that_are_cut_or_of_no_run() -> None:
     data = (RUN / "meta.yaml").read_bytes()
-    assert recognise("meta.yaml", data) is mlflow_file.RUN
     decoder = mlflow_file.RUN.decoder()
     assert isinstance(decoder, DocumentDecoder)
-    items = decoder.load(data)
-    assert facts(items, "writer") == [
-        {"name": "mlflow", "run_id": RUN.name, "run_name": "lr1e-2", "user": "root"},
-    ]
-    assert facts(items, "state") == [{"state": "finished", "evidence": "MLflow says that it finished"}]
-    assert decoder.load(data) == []
-    assert [fact["state"] for fact in facts(decoder.load(data.replace(b"status: 3", b"status: 4")), "state")] == [
-        "crashed"
-    ]
     with pytest.raises(Unfinished):
         decoder.load(data[:-1])
     with pytest.raises(FormatError):
@@ -228,26 +184,6 @@ def test_odd_values_of_foreign_types_never_raise(database: Path) -> None:
     assert series(actual["r"]) == {"a": [(3, "1.5")]}
 
 
-def test_a_damaged_page_costs_what_follows_it(database: Path) -> None:
-    """For each page: the readable rows are read, and a loss is reported."""
-    data = database.read_bytes()
-    whole = sum(map(len, map(rows, read(mlflow_sqlite.MLflowDecoder(), database).values())))
-    counts = []
-    for position in range(4096, len(data), 4096):
-        database.write_bytes(data[:position] + bytes(4096) + data[position + 4096 :])
-        try:
-            actual = read(mlflow_sqlite.MLflowDecoder(), database)
-        except FormatError:
-            continue
-        counts.append(sum(map(len, map(rows, actual.values()))))
-        reported = sum(isinstance(item, Damage) for items in actual.values() for item in items)
-        assert reported == 1 or (
-            reported == 0 and counts[-1] == whole
-        )  # the lost rows may be a run's name or parameters
-    assert any(0 < count < whole for count in counts)
-    assert whole in counts
-
-
 def test_runs_of_a_database_are_runs_and_grow(database: Path) -> None:
     collector = Collector([str(database.parent)])
     events: list[Event] = list(collector.find())
@@ -280,15 +216,6 @@ def test_all_runs_are_shown_at_once_however_old(database: Path) -> None:
     monitor.update()
     runs = monitor.snapshot().runs
     assert [len(run.curve("train/loss").steps) > 0 for run in runs] == [True] * 3
-
-
-def test_the_original_is_not_touched(database: Path) -> None:
-    def look() -> list[tuple[str, int, bytes]]:
-        return [(p.name, p.stat().st_mtime_ns, p.read_bytes()) for p in sorted(database.parent.iterdir())]
-
-    before = look()
-    by_source(database.parent)
-    assert look() == before
 
 
 def test_other_databases_are_not_logs(tmp_path: Path) -> None:

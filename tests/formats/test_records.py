@@ -42,22 +42,7 @@ def test_checksums_need_no_extension_and_only_their_formats_need_checksums() -> 
     assert (result.stdout, result.stderr) == (f"{0xE3069283}\n", "")
 
 
-@pytest.mark.parametrize(
-    ("message", "crc"),
-    [
-        (b"", 0),
-        (b"123456789", 0xE3069283),
-        (bytes(32), 0x8A9136AA),
-        (b"\xff" * 32, 0x62A8AB43),
-        (bytes(range(32)), 0x46DD794E),
-        (bytes(range(31, -1, -1)), 0x113FDB5C),
-    ],
-)
-def test_the_vectors_of_rfc_3720(message: bytes, crc: int) -> None:
-    assert crc32c(message) == crc
-
-
-@pytest.mark.parametrize("length", [1, 2, 3, 5, 64, 511, 512, 513, 1024, 4099, 70_001])
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 5, 64, 511, 512, 513, 1024, 4099, 70_001])
 def test_a_message_of_any_length(length: int) -> None:
     assert crc32c(NOISE[:length]) == their_crc32c(NOISE[:length])
 

@@ -15,18 +15,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.json_points import facts
 from support.log_writer import SWANLAB, damage, decode, field, framed, number, series, wall_times
 
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import StreamDecoder, recognise
-from tuimon.formats._shared.settings import FactsDocument
-from tuimon.formats.json import metadata
-from tuimon.formats.swanlab.local_log import FORMAT as LOG
 from tuimon.formats.swanlab.run_file import SwanLabStoreDecoder
-from tuimon.model.points import Fact, Item, Topic
+from tuimon.model.points import Topic
 from tuimon.monitor.local import open_run
 from tuimon.reader import naming
-from tuimon.reader.naming import SwanLabNames, log_path, swanlab_names
+from tuimon.reader.naming import LogPath, SwanLabNames, log_path, swanlab_names
 from tuimon.sources.sqlite_copy import database_signature, private_copy
 
 DATA = Path(__file__).parent.parent / "data" / "swanlab"
@@ -68,10 +66,6 @@ def oldest() -> bytes:
     return gzip.decompress((DATA / "swanlab_0_6_4_backup.swanlab.gz").read_bytes())
 
 
-def facts(items: list[Item], topic: str) -> list[Fact]:
-    return [item for item in items if isinstance(item, Fact) and item.topic == topic]
-
-
 def true_points(points: list[Any]) -> list[tuple[int, str]]:
     return [(step, repr(number(value))) for step, value, _ in points]
 
@@ -110,19 +104,6 @@ def test_local_logs_have_the_logged_points_and_the_database_names(case: tuple[Pa
     assert actual == {key: true_points(points) for key, points in truth.items() if "/logs::" in key}
 
 
-def test_the_database_is_read_without_touching_it(case: tuple[Path, dict[str, Any]]) -> None:
-    swanlog = case[0] / "swanlog"
-    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in swanlog.iterdir() if path.is_file()}
-    swanlog.chmod(0o555)
-    try:
-        assert swanlab_names(swanlog / "runs.swanlab")
-    finally:
-        swanlog.chmod(0o755)
-    assert before == {
-        path: (path.stat().st_mtime_ns, path.read_bytes()) for path in swanlog.iterdir() if path.is_file()
-    }
-
-
 def test_run_facts_from_runs_swanlab(case: tuple[Path, dict[str, Any]]) -> None:
     runs = swanlab_names(case[0] / "swanlog" / "runs.swanlab")
     assert {(run.name, run.state) for run in runs.values()} in (
@@ -133,8 +114,24 @@ def test_run_facts_from_runs_swanlab(case: tuple[Path, dict[str, Any]]) -> None:
         swanlab_names(case[0] / "runs.swanlab")
 
 
-def test_rows_that_are_only_in_the_wal_are_read(tmp_path: Path) -> None:
+def path_of(root: Path, folder: str) -> LogPath:
+    found = log_path(f"{root}/run-a/logs/{folder}/1000.log")
+    assert found is not None
+    return found
+
+
+def test_names_come_from_the_database_and_remain_if_it_becomes_unreadable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first rows are only in the WAL. A damaged database is copied once."""
     database = tmp_path / "runs.swanlab"
+    loss, later = path_of(tmp_path, "1"), path_of(tmp_path, "2")
+    names = SwanLabNames()
+    assert names.metric(path_of(tmp_path, "critic%2Fscore%20mean")) == ("critic/score mean", True)
+    assert log_path("/somewhere/else/1000.log") is None
+    database.write_bytes(b"not a database, but long enough to be looked at as one" * 20)
+    assert names.metric(loss) == ("logs/1", False)
+    database.unlink()
     with sqlite3.connect(database) as writer:
         writer.execute("pragma journal_mode = wal")
         writer.execute("create table experiment (id integer, run_id text, name text, status integer)")
@@ -144,54 +141,20 @@ def test_rows_that_are_only_in_the_wal_are_read(tmp_path: Path) -> None:
         writer.execute("insert into experiment values (1, 'run-a', 'first', 0)")
         writer.execute("insert into tag values (1, 'train/loss', '1')")
         writer.commit()
-        path = log_path(f"{tmp_path}/run-a/logs/1/1000.log")
-        later = log_path(f"{tmp_path}/run-a/logs/2/1000.log")
-        assert path is not None
-        assert later is not None
-        names = SwanLabNames()
-        assert names.metric(path) == ("train/loss", True)
+        assert names.metric(loss) == ("train/loss", True)
         assert names.metric(later) == ("logs/2", False)
-        run = names.run(path)
+        run = names.run(loss)
         assert run is not None
         assert (run.name, run.state) == ("first", "running")
         writer.execute("insert into tag values (1, 'eval/acc', '2')")
         writer.commit()
         assert names.metric(later) == ("eval/acc", True)
     writer.close()
-
-
-def test_folders_without_a_database(tmp_path: Path) -> None:
-    names = SwanLabNames()
-    quoted = log_path(f"{tmp_path}/run-a/logs/critic%2Fscore%20mean/2000.log")
-    numbered = log_path(f"{tmp_path}/run-a/logs/3/1000.log")
-    assert quoted is not None
-    assert numbered is not None
-    assert names.metric(quoted) == ("critic/score mean", True)
-    assert names.metric(numbered) == ("logs/3", False)
-    assert log_path("/somewhere/else/1000.log") is None
-    (tmp_path / "runs.swanlab").write_bytes(b"not a database, but long enough to be looked at as one" * 20)
-    assert names.metric(numbered) == ("logs/3", False)
-
-
-def test_an_unreadable_database_is_copied_once_and_known_names_remain(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    database = tmp_path / "runs.swanlab"
-    with sqlite3.connect(database) as writer:
-        writer.execute("create table experiment (id integer, run_id text, name text, status integer)")
-        writer.execute("create table tag (experiment_id integer, name text, folder text)")
-        writer.execute("insert into experiment values (1, 'run-a', 'first', 0)")
-        writer.execute("insert into tag values (1, 'train/loss', '1')")
-    writer.close()
-    path = log_path(f"{tmp_path}/run-a/logs/1/1000.log")
-    assert path is not None
-    names = SwanLabNames()
-    assert names.metric(path) == ("train/loss", True)
     read: list[Any] = []
     monkeypatch.setattr(naming, "swanlab_names", lambda where: read.append(where) or swanlab_names(where))
     database.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
     os.utime(database, (1, 1))
-    assert [names.metric(path) for _ in range(3)] == [("train/loss", True)] * 3
+    assert [names.metric(loss) for _ in range(3)] == [("train/loss", True)] * 3
     assert len(read) == 1
 
 
@@ -227,33 +190,23 @@ def test_a_half_written_change_is_undone_in_the_copy(tmp_path: Path) -> None:
         writer.close()
 
 
-def test_facts_of_the_store_about_run_and_metrics() -> None:
+def test_facts_of_run_files() -> None:
+    """Of versions 2 and 1, whose records name the folders of their metrics, and of a killed run."""
     items = decode(SwanLabStoreDecoder(), (DATA / "gpu_0_10.swanlab").read_bytes())
-    [writer] = facts(items, "writer")
-    assert {"version": "0.10.3", "project": "tuimon-gpu", "run_name": "gpu-run", "run_id": "8ts3rniv"}.items() <= (
-        writer.value.items()
-    )
-    [metrics] = facts(items, "metrics")
-    memory = metrics.value["__swanlab__.gpu.1.mem.value"]
-    assert memory == {"title": "GPU 1", "range": [0.0, 144384.0], "system": True}
-    assert [state.value["state"] for state in facts(items, "state")] == ["finished"]
-    actual = series(items)
-    assert len(actual["loss"]) == 14
-    assert actual["__swanlab__.gpu.0.pct"][0][0] == 0
-    assert "swanlab: Tracking run with swanlab version 0.10.3" in facts(items, "console")[0].value["lines"]
-
-
-def test_json_records_name_the_folders_of_their_metrics() -> None:
+    [writer], [metrics] = facts(items, "writer"), facts(items, "metrics")
+    wanted = {"version": "0.10.3", "project": "tuimon-gpu", "run_name": "gpu-run", "run_id": "8ts3rniv"}
+    assert wanted.items() <= writer.items()
+    memory = {"title": "GPU 1", "range": [0.0, 144384.0], "system": True}
+    assert metrics["__swanlab__.gpu.1.mem.value"] == memory
+    assert [state["state"] for state in facts(items, "state")] == ["finished"]
+    assert len(series(items)["loss"]) == 14
+    assert series(items)["__swanlab__.gpu.0.pct"][0][0] == 0
+    assert "swanlab: Tracking run with swanlab version 0.10.3" in facts(items, "console")[0]["lines"]
     items = decode(SwanLabStoreDecoder(), backup())
-    [metrics] = facts(items, "metrics")
-    assert metrics.value["__swanlab__.cpu.pct"]["folder"] == "0"
-    assert metrics.value["train/loss"]["folder"] == "11"
-    [writer] = facts(items, "writer")
-    assert writer.value["version"] == "0.7.20"
-    assert [state.value["state"] for state in facts(items, "state")] == ["finished"]
-
-
-def test_a_killed_run_has_no_final_state() -> None:
+    [writer], [metrics] = facts(items, "writer"), facts(items, "metrics")
+    assert (metrics["__swanlab__.cpu.pct"]["folder"], metrics["train/loss"]["folder"]) == ("0", "11")
+    assert writer["version"] == "0.7.20"
+    assert [state["state"] for state in facts(items, "state")] == ["finished"]
     assert not facts(decode(SwanLabStoreDecoder(), killed()), "state")
 
 
@@ -268,12 +221,9 @@ def test_every_point_of_a_store_of_version_0_is_what_was_logged() -> None:
         name: [(position, "inf" if value == "-inf" else value) for position, value in of] for name, of in logged.items()
     }
     [writer] = facts(items, "writer")
-    assert (writer.value["version"], writer.value["run_name"]) == ("0.6.4", "v0")
-    assert [state.value["state"] for state in facts(items, "state")] == ["finished"]
-
-
-def test_the_version_byte_of_0_6_2_reads_the_same() -> None:
-    version_0 = backup()[:6] + b"\x00" + backup()[7:]
+    assert (writer["version"], writer["run_name"]) == ("0.6.4", "v0")
+    assert [state["state"] for state in facts(items, "state")] == ["finished"]
+    version_0 = backup()[:6] + b"\x00" + backup()[7:]  # 0.6.2
     assert series(decode(SwanLabStoreDecoder(), version_0)) == series(decode(SwanLabStoreDecoder(), backup()))
 
 
@@ -300,20 +250,14 @@ def test_two_threads_writing_over_each_other() -> None:
         assert len(damage(items)) == 1
 
 
-def test_zeros_that_proto3_omits() -> None:
+def test_values_of_records() -> None:
+    """Proto3 omits zeros; each version writes other words for non-finite numbers in JSON."""
     items = decode(SwanLabStoreDecoder(), framed(V2, [scalar("a", 0, 0.0), scalar("a", -3, -0.5)]))
     assert series(items) == {"a": [(0, "0.0"), (-3, "-0.5")]}
     assert wall_times(items) == {"a": [1_700_000_000.5] * 2}
-
-
-@pytest.mark.parametrize(
-    ("written", "value"),
-    [("NaN", "nan"), ("INF", "inf"), ("Infinity", "inf"), ("-Infinity", "-inf"), (3, "3.0"), (float("nan"), "nan")],
-)
-def test_values_as_each_version_writes_them(written: Any, value: str) -> None:
-    assert series(decode(SwanLabStoreDecoder(), framed(V2, [json_scalar("x", 1, written)]))) == {"x": [(1, value)]}
-    line = json.dumps({"index": 1, "data": written, "create_time": "2026-11-21T01:37:20Z"}) + "\n"
-    assert series(decode(LOG.decoder(), line.encode())) == {"": [(1, value)]}
+    words = {"NaN": "nan", "INF": "inf", "Infinity": "inf", "-Infinity": "-inf", 3: "3.0", float("nan"): "nan"}
+    items = decode(SwanLabStoreDecoder(), framed(V2, [json_scalar("x", 1, written) for written in words]))
+    assert series(items) == {"x": [(1, value) for value in words.values()]}
 
 
 @st.composite
@@ -354,35 +298,6 @@ def test_bad_records_are_counted_and_their_neighbours_kept() -> None:
     assert len(damage(items)) == len(bad) - 1  # an empty record is an empty message
 
 
-def lines(count: int) -> bytes:
-    rows = ({"index": step, "data": step / 8, "create_time": "2026-11-21T01:37:20+00:00"} for step in range(count))
-    return "".join(json.dumps(row) + "\n" for row in rows).encode()
-
-
-def test_media_and_foreign_lines_are_not_points() -> None:
-    text = b'{"index": 0, "data": ["a text"], "create_time": "2026-11-21T01:37:20+00:00", "more": [null]}\n'
-    foreign = b'{"index": "no", "data": 1}\n[1, 2]\n"text"\n{"index": true, "data": 1}\n'
-    assert not series(decode(LOG.decoder(), text + foreign))
-    items = decode(LOG.decoder(), lines(1) + b"{broken\n" + lines(2))
-    assert len(series(items)[""]) == 3
-    assert len(damage(items)) == 1
-
-
-@pytest.mark.parametrize(
-    ("name", "head", "known"),
-    [
-        ("1000.log", lines(1), True),
-        ("12000.log", b'{"index": 0, "data": ["' + b"x" * 4000, True),
-        ("1000.log", b"", False),
-        ("1000.log", b"plain text\n", False),
-        ("1000.log", b'{"index": 1, "data": 2}\n', False),
-        ("train.log", lines(1), False),
-    ],
-)
-def test_local_logs_are_recognised_by_name_and_first_line(name: str, head: bytes, known: bool) -> None:
-    assert (LOG.wants_name(name) and LOG.matches(name, head)) is known
-
-
 def test_stores_are_recognised_by_their_first_bytes() -> None:
     actual = recognise("any.swanlab", killed()[:4096])
     assert actual is not None
@@ -390,72 +305,11 @@ def test_stores_are_recognised_by_their_first_bytes() -> None:
     assert recognise("runs.swanlab", b"SQLite format 3\0" + bytes(100)) is None
 
 
-NEW_METADATA = {
-    "hardware": {
-        "cpu": {"brand": "Xeon", "logical_count": 2},
-        "accelerators": [
-            {"devices": [{"name": "H200"}, {"name": "H200"}], "version": "550.54", "cuda_version": "13.0"}
-        ],
-    },
-    "runtime": {"hostname": "node3", "os": "Linux-6", "python_version": "3.11.7", "command": "train.py 1", "cwd": "/w"},
-    "git": {"remote_url": "git@host:p.git", "branch": None, "commit": "abc123"},
-    "swanlab": {"version": "0.10.3"},
-}
-OLD_METADATA = {
-    "cpu": {"brand": "Xeon", "cores": 2},
-    "os": "Linux-6",
-    "hostname": "node3",
-    "python": "3.11.7",
-    "command": "train.py 1",
-    "cwd": "/w",
-    "git_remote": "git@host:p.git",
-    "git_info": ["main", "abc123"],
-    "swanlab": {"version": "0.7.20"},
-}
-SHARED_FACTS = {
-    "name": "swanlab",
-    "host": "node3",
-    "os": "Linux-6",
-    "python": "3.11.7",
-    "command": "train.py 1",
-    "cwd": "/w",
-    "git_remote": "git@host:p.git",
-    "git_commit": "abc123",
-    "cpu": "Xeon",
-}
-
-
-def _metadata_decoder() -> FactsDocument:
-    decoder = metadata.FORMATS[0].decoder()
-    assert isinstance(decoder, FactsDocument)
-    return decoder
-
-
-@pytest.mark.parametrize(
-    ("document", "own"),
-    [
-        (NEW_METADATA, {"version": "0.10.3", "gpu": "H200", "gpu_count": 2, "driver": "550.54", "cuda": "13.0"}),
-        (OLD_METADATA, {"version": "0.7.20", "git_branch": "main"}),
-    ],
-)
-def test_metadata_names_host_command_commit_and_hardware(document: dict[str, Any], own: dict[str, Any]) -> None:
-    decoder = _metadata_decoder()
-    data = json.dumps(document).encode()
-    assert decoder.load(data) == [Fact(Topic.WRITER, SHARED_FACTS | own)]
-    assert decoder.load(data) == []
-
-
-@pytest.mark.parametrize(
-    "document", [{"runtime": 1, "git": [], "hardware": {"accelerators": [None, {"devices": 3}]}}, {}]
-)
-def test_metadata_of_other_shapes_have_no_facts(document: dict[str, Any]) -> None:
-    assert _metadata_decoder().load(json.dumps(document).encode()) == [Fact(Topic.WRITER, {"name": "swanlab"})]
-
-
-def test_the_facts_are_those_of_the_run_beside_them(tmp_path: Path) -> None:
+def test_the_metadata_are_facts_of_the_run_beside_them(tmp_path: Path) -> None:
     run = tmp_path / "swanlog" / "run-20261121_012102-8ts3rniv"
     (run / "files").mkdir(parents=True)
-    (run / "files" / "swanlab-metadata.json").write_text(json.dumps(NEW_METADATA))
+    written = {"runtime": {"hostname": "node3", "command": "train.py 1"}, "git": {"commit": "abc123"}}
+    (run / "files" / "swanlab-metadata.json").write_text(json.dumps(written))
     shutil.copy(DATA / "gpu_0_10.swanlab", run / "run-8ts3rniv.swanlab")
     [found] = open_run(tmp_path).runs
     about = {key: value for fact in found.facts(Topic.WRITER) for key, value in fact.value.items()}

@@ -25,11 +25,10 @@ from support.event_points import (
     text,
     version,
 )
-from tensorboard.compat.proto.event_pb2 import SessionLog
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
 from tuimon.formats.tensorboard.event_file import EventFileDecoder
-from tuimon.model.points import Damage, Fact, Points, SegmentStart
+from tuimon.model.points import Damage
 
 # ---- any cutting ---------------------------------------------------------------------------------------------------
 
@@ -197,81 +196,3 @@ def test_a_large_record_is_not_held_in_memory() -> None:
     start = records([event(1, image("i", 1 << 20))])[0][:4096]
     decoder.feed(start)
     assert decoder.skippable > 1_040_000
-
-
-@pytest.mark.parametrize("damaged", [2, 3])
-def test_a_metric_before_damaged_records_keeps_its_name(damaged: int) -> None:
-    """Its first record was valid: a later damaged record, in a walk of its own, must not remove it."""
-    framed = records([event(step, scalar(tag, step)) for step, tag in enumerate(["a", *["a"] * damaged, "b", "a"])])
-    for number in range(1, 1 + damaged):
-        framed[number] = framed[number][:14] + bytes([framed[number][14] ^ 0x40]) + framed[number][15:]
-    assert curves(decode(b"".join(framed))) == {
-        "a": [(0, 0.0, WALL), (damaged + 2, damaged + 2.0, WALL)],
-        "b": [(damaged + 1, damaged + 1.0, WALL)],
-    }
-
-
-AMONG_LARGE = st.lists(
-    st.tuples(st.sampled_from(["few", "few", "few", "row", "image", "tensor", "text", "restart"]), st.booleans()),
-    min_size=1,
-    max_size=40,
-)
-
-
-@given(AMONG_LARGE, st.sampled_from([700, 5000, 100_000_000]), st.booleans())
-def test_small_records_between_large_ones(parts: list[tuple[str, bool]], block: int, hops: bool) -> None:
-    """Records between images are decoded together, in order, with separate reports of damage."""
-    data, expected, damage = bytearray(), [], []
-    for step, (part, damaged) in enumerate([*parts, ("few", False)]):
-        count = {"few": 1, "row": 200}.get(part, 0)
-        messages = [event(step, scalar("a", step * 1000 + number)) for number in range(count)]
-        facts: list[Any] = [("a", step, float(step * 1000 + number)) for number in range(count)]
-        if part == "image":
-            messages = [event(step, image("i", 100_000), scalar("b", step) if damaged else image("j", 70_000))]
-            facts = [("b", step, float(step))] if damaged else []
-        elif part == "tensor":
-            messages = [event(step, tensor("t", TensorProto(dtype=7, string_val=[b"p" * 90_000]), "images"))]
-        elif part == "text":
-            messages, facts = [event(step, text("words", "said"))], [("words", step)]
-        elif part == "restart":
-            messages, facts = (
-                [event(step, session_log=SessionLog(status=SessionLog.START))],
-                [("restart", step)],
-            )
-        framed = records(messages)
-        if damaged and part not in ("image", "tensor"):
-            broken = len(framed) // 2
-            damage.append((len(data) + sum(map(len, framed[:broken])), len(framed[broken])))
-            framed[broken] = framed[broken][:14] + bytes([framed[broken][14] ^ 0x40]) + framed[broken][15:]
-            del facts[broken]
-        expected += facts
-        data += b"".join(framed)
-    items = hop(bytes(data), block)[0] if hops else decode(bytes(data), range(block, len(data), block))
-    actual: list[Any] = []
-    for item in items:
-        if isinstance(item, Points):
-            names = [item.names[metric] for metric in item.metric]
-            actual += zip(names, item.steps.tolist(), item.values.tolist(), strict=True)
-        elif isinstance(item, Fact):
-            actual.append(("words", item.step))
-        elif isinstance(item, SegmentStart):
-            actual.append(("restart", item.step))
-    assert actual == expected
-    assert [(item.offset, item.length) for item in items if isinstance(item, Damage)] == damage
-
-
-@given(st.integers(0, 119), st.integers(0, 1), st.lists(st.integers(0, 8000), max_size=6))
-def test_no_metric_comes_from_a_damaged_record_only(metric: int, row: int, cuts: list[int]) -> None:
-    """New metrics are verified many at once; the flipped bit makes a new name."""
-    framed = records([event(step, scalar(f"m/{number}", number)) for step in range(3) for number in range(120)])
-    record = 120 * row + metric
-    place = framed[record].index(b"m/") + 1
-    framed[record] = framed[record][:place] + bytes([framed[record][place] ^ 0x10]) + framed[record][place + 1 :]
-    data = b"".join(framed)
-    items = decode(data, sorted(cuts))
-    assert curves(items) == {
-        f"m/{number}": [(step, float(number), WALL) for step in range(3) if (step, number) != (row, metric)]
-        for number in range(120)
-    }
-    assert [name for item in items if isinstance(item, Points) for name in item.names if name[1] != "/"] == []
-    assert [item.length for item in others(items)] == [len(framed[record])]

@@ -1,22 +1,23 @@
-"""Event files with everything at once (single scalars, rows, events of many values, tensors, images), split and damaged
-anywhere: exactly the whole records yield their points, under their names and in order."""
+"""Event files with everything at once (scalars, rows, events of many values, tensors, texts, images, restarts), split
+and damaged anywhere, and read with hops over large records: exactly the whole records yield their points, under their
+names and in order."""
 
 from __future__ import annotations
 
 import random
 import struct
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.event_points import WALL, event, image, records, scalar, tensor
+from support.event_points import WALL, event, image, records, scalar, tensor, text
+from tensorboard.compat.proto.event_pb2 import SessionLog
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
 from tuimon.formats.tensorboard import _records
 from tuimon.formats.tensorboard import event_file as tensorboard
 from tuimon.formats.tensorboard._records import LARGE
-from tuimon.model.points import Damage, Points
+from tuimon.model.points import Damage, Fact, Item, Points, SegmentStart
 
 Point = tuple[str, int, float, float]
 """Tag, step, value, wall time."""
@@ -35,7 +36,7 @@ class Mixture:
     def write(self) -> None:
         """Write some events of one kind."""
         self.step += self.chance.choice([0, 1, 1, 100])
-        self.chance.choice([self.one, self.rows, self.wide, self.tensors, self.picture])()
+        self.chance.choice([self.one, self.rows, self.wide, self.tensors, self.picture, self.picture, self.note])()
 
     def add(self, values: list[tuple[str, float]], *made: object) -> None:
         wall = WALL + self.chance.randrange(1000)
@@ -82,9 +83,49 @@ class Mixture:
         tag, value = self.chance.choice(self.tags) + "/beside", self.value()
         size = self.chance.choice([100, 70_000])
         if self.chance.random() < 0.5:
-            self.add([(tag, value)], image("picture", size), scalar(tag, value))
-        else:
+            self.add([(tag, value)], image("picture", size), scalar(tag, value), image("another", size))
+        elif self.chance.random() < 0.5:
             self.add([], image("picture alone", size))
+        else:
+            self.add([], tensor("pictures", TensorProto(dtype=7, string_val=[b"p" * size]), "images"))
+
+    def note(self) -> None:
+        """Write a text or a restart; it is in `points` by its kind, and its step alone."""
+        if self.chance.random() < 0.5:
+            self.add([("a text", 0.0)], text("words", "said"))
+        else:
+            self.messages.append(event(self.step, session_log=SessionLog(status=SessionLog.START)))
+            self.points.append([("a restart", self.step, 0.0, WALL)])
+
+
+def read(data: bytes, cuts: list[int], hops: bool) -> list[Item]:
+    """Decode the data in pieces that end at the cuts, but for what may be skipped if `hops` is set."""
+    decoder = tensorboard.EventFileDecoder()
+    items: list[Item] = []
+    position = 0
+    for end in [*sorted(cuts), len(data)]:
+        if position < end:
+            items += decoder.feed(data[position:end])
+            position = end
+        if hops:
+            count = min(decoder.skippable, len(data) - position)
+            decoder.advance(count)
+            position += count
+    return [*items, *decoder.flush()]
+
+
+def points_of(items: list[Item]) -> list[Point]:
+    """Return the points, and texts and restarts as such, in order."""
+    points: list[Point] = []
+    for item in items:
+        if isinstance(item, Points):
+            columns = item.metric, item.steps, item.values, item.wall_times
+            points += [(item.names[metric], *point) for metric, *point in zip(*map(list, columns), strict=True)]
+        elif isinstance(item, Fact):
+            points.append(("a text", item.step or 0, 0.0, item.wall_time or 0.0))
+        elif isinstance(item, SegmentStart):
+            points.append(("a restart", item.step or 0, 0.0, WALL))
+    return points
 
 
 @given(st.randoms(use_true_random=False))
@@ -92,14 +133,14 @@ def test_whole_records_yield_their_points_whatever_surrounds_them(chance: random
     mixture, few = Mixture(chance), chance.choice([3, 20, 100, 500])
     while len(mixture.messages) < few:
         mixture.write()
-    damaged, likely = 0, chance.choice([0, 0.02, 0.2, 0.6])
+    damaged, likely = list[tuple[int, int]](), chance.choice([0, 0.02, 0.2, 0.6])
     wanted: list[Point] = []
     data = bytearray()
     for message, record, points in zip(mixture.messages, records(mixture.messages), mixture.points, strict=True):
         if len(message) < LARGE and chance.random() < likely:
             position = chance.randrange(12, len(record))
+            damaged.append((len(data), len(record)))
             data += record[:position] + bytes([record[position] ^ 1 << chance.randrange(8)]) + record[position + 1 :]
-            damaged += 1
         else:
             wanted += points
             data += record
@@ -108,17 +149,6 @@ def test_whole_records_yield_their_points_whatever_surrounds_them(chance: random
         patch.setattr(tensorboard, "_SEAM", chance.choice([10, 1000, 1 << 16]))
         patch.setattr(_records, "_ONE_BY_ONE", chance.choice([4, 64]))
         patch.setattr(_records, "_FIRST_WINDOW", chance.choice([200, 8 << 10]))
-        decoder = tensorboard.EventFileDecoder()
-        items = [
-            item
-            for begin, end in pairwise([0, *sorted(cuts), len(data)])
-            for item in decoder.feed(bytes(data[begin:end]))
-        ]
-        items += decoder.flush()
-    points_read: list[Point] = []
-    for item in items:
-        if isinstance(item, Points):
-            columns = item.metric, item.steps, item.values, item.wall_times
-            points_read += [(item.names[metric], *point) for metric, *point in zip(*map(list, columns), strict=True)]
-    assert points_read == wanted
-    assert sum(item.records for item in items if isinstance(item, Damage)) == damaged
+        items = read(bytes(data), cuts, chance.random() < 0.5)
+    assert points_of(items) == wanted
+    assert [(item.offset, item.length) for item in items if isinstance(item, Damage)] == damaged

@@ -166,16 +166,6 @@ def test_rows_in_the_wal_are_read_while_the_writer_is_active(tmp_path: Path) -> 
         assert series(read(trackio.TrackioDecoder(), path)["a"]) == {"loss": [(0, "0.5"), (1, "1.0")]}
 
 
-def test_a_database_truncated_at_any_page_is_reported(database: Path) -> None:
-    data = database.read_bytes()
-    for size in range(0, len(data), 8 * 4096 + 100):
-        database.write_bytes(data[:size])
-        collector = Collector([str(database.parent)])
-        list(collector.find())
-        points = [item for _, item in collector.in_file_order()]
-        assert points or collector.skipped or collector.partly_unreadable or size > len(data) - 8 * 4096
-
-
 # ---------------------------------------------------------------------- Aim
 
 
