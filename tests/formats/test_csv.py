@@ -13,12 +13,13 @@ import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.event_reading import EventLog
 from support.json_points import feed, rows, series
 
 from tuimon.formats.tables import csv as csv_table
 from tuimon.formats.tables import dvclive, headerless
 from tuimon.formats.tables._decoder import TableDecoder
-from tuimon.model.events import Columns, Event, MetricsFound, SegmentStarted, StreamFound, StreamReplaced, StreamStatus
+from tuimon.model.events import Event, SegmentStarted, StreamFound
 from tuimon.model.points import Points
 from tuimon.monitor.local import open_run
 from tuimon.reader import Collector
@@ -83,83 +84,43 @@ def test_times_without_a_zone_are_local(day: str) -> None:
 # ---------------------------------------------------------------------- rewritten tables
 
 
-class Baselines3:
-    """Writes a table as Stable-Baselines3's CSVOutputFormat does: a new key rewrites all in place, in 8 KiB pieces."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.keys: list[str] = []
-        self.rows: list[dict[str, float]] = []
-        path.touch()
-
-    def write(self, row: dict[str, float]) -> Iterator[None]:
-        """Write a row; yield after each piece that has reached the disk."""
-        fresh = [key for key in row if key not in self.keys]
-        self.rows.append(row)
-        if fresh:
-            self.keys += fresh
-            table = [
-                self.keys,
-                *(
-                    [repr(logged_row[key]) if key in logged_row else "" for key in self.keys]
-                    for logged_row in self.rows
-                ),
-            ]
-            data, position = "".join(",".join(cells) + "\n" for cells in table).encode(), 0
-        else:
-            data, position = (
-                (",".join(repr(row.get(key, "")) for key in self.keys) + "\n").encode(),
-                self.path.stat().st_size,
-            )
-        with self.path.open("r+b", buffering=0) as file:
-            for begin in range(0, len(data), 8192):
-                file.seek(position + begin)
-                file.write(data[begin : begin + 8192])
-                yield
-
-
-def series_of(events: list[Event]) -> dict[str, list[tuple[int, float]]]:
-    """Return metric -> [(step, value)] of a single stream, as it is after all events."""
-    names: dict[int, str] = {}
-    result: dict[str, list[tuple[int, float]]] = {}
-    for event in events:
-        if isinstance(event, StreamReplaced):
-            result.clear()
-        elif isinstance(event, MetricsFound):
-            names.update(enumerate(event.names, event.first))
-        elif isinstance(event, Columns):
-            position = 0
-            for metric, count in zip(event.metric.tolist(), event.counts.tolist(), strict=True):
-                part = slice(position, position + count)
-                pairs = zip(event.steps[part].tolist(), event.values[part].tolist(), strict=True)
-                result.setdefault(names[metric], []).extend(pairs)
-                position += count
-    return result
+def versions(rows: list[dict[str, float]]) -> Iterator[tuple[int, bytes]]:
+    """Yield (place, bytes) of each write of Stable-Baselines3: a new key rewrites all in place, in pieces of 8 KiB."""
+    keys, size = list[str](), 0
+    for count, row in enumerate(rows, 1):
+        fresh = [key for key in row if key not in keys]
+        keys += fresh
+        lines = [[repr(old[key]) if key in old else "" for key in keys] for old in (rows[:count] if fresh else [row])]
+        data = "".join(",".join(cells) + "\n" for cells in ([keys, *lines] if fresh else lines)).encode()
+        begin = 0 if fresh else size
+        size = begin + len(data)
+        for place in range(0, len(data), 8192):
+            yield begin + place, data[place : place + 8192]
 
 
 def test_reading_at_every_moment_of_a_growing_header(tmp_path: Path) -> None:
     """Includes moments within a rewrite, when the file holds new rows, half a row and old rows."""
     draw = random.Random(5)
-    writer = Baselines3(tmp_path / "progress.csv")
-    collector = Collector([str(tmp_path)])
-    events: list[Event] = []
     keys = ["time/total_timesteps", "rollout/ep_rew_mean", "train/loss"]
-    for number in range(600):
-        if number in (3, 250, 420):
-            keys.append(f"train/extra_{number}")
-        row = {key: draw.random() for key in keys[1:]}
-        for _ in writer.write({keys[0]: 512.0 * number, **row}):
-            if number < 8 or number % 50 == 0 or number in (250, 420, 599):
-                events += collector.find()
-                events += collector.read()
-    events += collector.flush()
+    rows = [{keys[0]: 512.0 * number, **{key: draw.random() for key in keys[1:]}} for number in range(300)]
+    for row in rows:
+        row |= {f"train/extra_{first}": draw.random() for first in (3, 120, 200) if row[keys[0]] >= 512 * first}
+    collector, log, events = Collector([str(tmp_path)]), EventLog(), list[Event]()
+    with (tmp_path / "progress.csv").open("wb", buffering=0) as file:
+        for number, (place, data) in enumerate(versions(rows)):
+            file.seek(place)
+            file.write(data)
+            if number < 20 or len(data) > 1000 or number % 50 == 0:
+                events += [*collector.find(), *collector.read()]
+    events += [*collector.read(), *collector.flush()]
+    wanted: dict[str, list[tuple[int, str]]] = {}
+    for row in rows:
+        for key, value in row.items():
+            wanted.setdefault(f"progress.csv::{key}", []).append((int(row[keys[0]]), repr(value)))
+    assert log.feed(events).points == wanted
+    assert log.replaced
     assert not any(isinstance(event, SegmentStarted) for event in events)
-    wanted: dict[str, list[tuple[int, float]]] = {}
-    for logged_row in writer.rows:
-        for key, value in logged_row.items():
-            wanted.setdefault(key, []).append((int(logged_row[keys[0]]), value))
-    assert series_of(events) == wanted
-    assert [event.damaged for event in events if isinstance(event, StreamStatus)][-1] == 0
+    assert [status.damaged for status in log.status.values()] == [0]
 
 
 def test_lightning_rewrites_and_restarts_in_the_same_version(tmp_path: Path) -> None:
@@ -180,9 +141,9 @@ def test_lightning_rewrites_and_restarts_in_the_same_version(tmp_path: Path) -> 
     path.write_text("step,train_loss\n2,0.75\n")
     events += [*collector.read(), *collector.flush()]
     assert sum(isinstance(event, SegmentStarted) for event in events) == 1
-    assert series_of(events) == {
-        "train_loss": [(0, 1.0), (1, 0.9), (2, 0.7), (2, 0.75)],
-        "val_loss": [(1, 0.8)],
+    assert {name.partition("::")[2]: points for name, points in EventLog().feed(events).points.items()} == {
+        "train_loss": [(0, "1.0"), (1, "0.9"), (2, "0.7"), (2, "0.75")],
+        "val_loss": [(1, "0.8")],
     }
 
 

@@ -18,7 +18,6 @@ Cases of a text and its points alone are [text, points] or [name, text, points] 
 
 from __future__ import annotations
 
-import gzip
 import json
 import tomllib
 from pathlib import Path
@@ -99,32 +98,6 @@ def test_the_text_gives_what_its_case_says(name: str) -> None:
         assert sum(isinstance(item, SegmentStart) for item in items) == case.restarts
         assert case.remark in (None, getattr(decoder, "remark", None))
         assert case.unread in (None, getattr(decoder, "unread", None))
-
-
-DATA = Path(__file__).parent.parent / "data"
-LOGGED = {
-    f"{folder}/{path}": metrics
-    for folder in ("csv", "json")
-    for path, metrics in json.loads(gzip.decompress((DATA / folder / "truth.json.gz").read_bytes())).items()
-}
-"""File -> metric -> [[step, value], ...], as logged by the loops that wrote the files."""
-
-
-@pytest.mark.parametrize("path", LOGGED)
-def test_every_point_that_was_logged_is_read(path: str) -> None:
-    data = (DATA / path).read_bytes()
-    log_format = recognise(path, data[:4096])
-    assert log_format is not None
-    assert log_format.id in ("csv", "sb3-monitor", "jsonl", Path(path).stem)
-    decoder = log_format.decoder()
-    points = series(decoder.load(data) if isinstance(decoder, DocumentDecoder) else feed(decoder, data))
-    wanted = {metric: [(int(step), float(value)) for step, value in points] for metric, points in LOGGED[path].items()}
-    assert points.keys() == wanted.keys()
-    for metric, logged in wanted.items():
-        assert [step for step, _ in points[metric]] == [step for step, _ in logged]
-        values = [float(value) for _, value in points[metric]]
-        precision = 2e-7 if path.startswith("csv/sb3") else 0.0  # Stable-Baselines3 prints short float32
-        assert values == pytest.approx([value for _, value in logged], rel=precision, abs=0.0, nan_ok=True)
 
 
 RECOGNISED: list[list[str]] = tomllib.loads((FOLDER / "recognised.toml").read_text("utf-8"))["files"]

@@ -66,20 +66,17 @@ def package(site: Path, name: str, entry_points: str, code: str) -> None:
     (site / f"{name}.py").write_text(code)
 
 
-def test_without_the_package_its_log_is_not_read(log: Path) -> None:
+def test_its_log_is_read_and_drawn_if_the_package_is_installed(example: Path, log: Path) -> None:
     assert "no metric log" in tuimon(log, "summary", str(log), expect=3).stderr
-
-
-def test_a_format_is_read(example: Path, log: Path) -> None:
     (run,) = json.loads(tuimon(example, "summary", str(log), "--json").stdout)["runs"]
     assert {metric["name"]: metric["last"] for metric in run["metrics"]} == {"tally/a": 190.0, "loss": 0.05}
     assert run["sources"][0]["format"] == "tally"
-
-
-def test_a_panel_is_drawn(example: Path, log: Path) -> None:
-    shown = tuimon(example, "--once", "--width", "120", "--height", "60", str(log)).stdout
-    assert "best tallies" in shown
-    assert "190 at step 19  tally/a" in shown
+    drawn = tuimon(example, "--once", "--width", "120", "--height", "60", str(log)).stdout
+    assert "best tallies" in drawn
+    assert "190 at step 19  tally/a" in drawn
+    lines = [line for line in tuimon(example, "doctor", str(log)).stdout.splitlines() if line.startswith("plug-in ")]
+    assert {line.split()[1] for line in lines} == NAMES
+    assert all("of tuimon-tally 1.0" in line and "left out" not in line for line in lines)
 
 
 def test_a_detector_raises_alerts_and_has_settings(
@@ -98,12 +95,6 @@ def test_an_export_is_offered(example: Path, log: Path, tmp_path: Path) -> None:
     assert written.read_text().startswith("#tally 1\n0 tallies/tally/a 0.0\n")
     (run,) = json.loads(tuimon(example, "summary", str(written), "--json").stdout)["runs"]
     assert run["points"] == 40
-
-
-def test_doctor_lists_what_is_installed(example: Path, log: Path) -> None:
-    lines = [line for line in tuimon(example, "doctor", str(log)).stdout.splitlines() if line.startswith("plug-in ")]
-    assert {line.split()[1] for line in lines} == NAMES
-    assert all("of tuimon-tally 1.0" in line and "left out" not in line for line in lines)
 
 
 def test_the_dashboard_reads_it(example: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,19 +141,6 @@ def test_broken_plug_ins_are_named_and_left_out(log: Path, tmp_path: Path) -> No
         sentence = f"plug-in {name} (tuimon.formats) of other_{name} 1.0 is left out: {reason}"
         assert sentence in summary.stderr
         assert sentence in doctor.stdout
-
-
-def test_the_dashboard_shows_a_notice_of_a_broken_format(
-    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    package(tmp_path / "site", "other", "[tuimon.formats]\nbad = other:FORMAT\n", "1 / 0")
-    monkeypatch.setenv("PYTHONPATH", paths(tmp_path / "site"))
-    (log / "metrics.jsonl").write_text('{"step": 1, "loss": 0.5}\n{"step": 2, "loss": 0.25}\n')
-    with Live(log) as live:
-        snapshot = live.until(lambda snapshot: snapshot.runs and snapshot.notices)
-    assert [notice.message for notice in snapshot.notices] == [
-        "plug-in bad (tuimon.formats) of other 1.0 is left out: ZeroDivisionError: division by zero"
-    ]
 
 
 def test_every_group_is_checked(log: Path, tmp_path: Path) -> None:
@@ -229,12 +207,12 @@ def test_a_plug_in_that_raises_is_named_and_left_out(raising: Path, log: Path, t
     assert "tuimon: the plug-in odd failed: TypeError: no files today" in done.stderr
 
 
-def test_the_dashboard_names_plug_ins_that_raise(raising: Path, log: Path) -> None:
+def test_the_dashboard_names_plug_ins_that_raise_or_are_broken(raising: Path, log: Path) -> None:
+    package(raising, "broken", "[tuimon.formats]\nbad = broken:FORMAT\n", "1 / 0")
     with Terminal([*TUIMON, str(log)], environment={"PYTHONPATH": paths(raising)}) as terminal:
         terminal.until(lambda output: b"loss" in output)
         terminal.type("a")
-        for group in (b"formats", b"panels", b"detectors"):
-            name = b"plug-in odd_" + group
+        for name in (b"plug-in odd_formats", b"plug-in odd_panels", b"plug-in odd_detectors", b"plug-in bad"):
             terminal.until(lambda output, name=name: name in output)
 
 
