@@ -179,31 +179,14 @@ def test_flush_reads_a_complete_last_line_once() -> None:
     assert series([*decoder.feed(b"3\n"), *decoder.flush()]) == {"a": points((1, 0.53))}
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "step:1 - ",
-        "{'",
-        "{'a': ",
-        "=",
-        "|",
-        "\r",
-        "x\r",
-        "step 1 a=",
-        "[a]",
-        "\x1b[",
-        "├─ ",
-        "│a=1",
-        "{'a': [",
-        "'\\'",
-        "a: 1 | ",
-        "1",
-    ],
-)
+HOSTILE = ["step:1 - ", "{'", "{'a': ", "=", "|", "\r", "x\r", "step 1 a=", "[a]", "\x1b[", "├─ ", "│a=1", "{'a': ["]
+
+
+@pytest.mark.parametrize("piece", [*HOSTILE, "'\\'", "a: 1 | ", "1"])
 def test_hostile_lines_take_linear_time(piece: str) -> None:
     """Quadratic time would exceed the time limit of the test."""
-    hostile = b"step 1: {" + piece.encode() * (1_500_000 // len(piece.encode()))
-    metrics = read(b"step:1 - a:1\n" + hostile[: 1 << 20] + b"\n" + hostile + b"\nstep:2 - a:2\n")
+    hostile = b"step 1: {" + piece.encode() * (300_000 // len(piece.encode()))
+    metrics = read(b"step:1 - a:1\n" + hostile[:200_000] + b"\n" + hostile + b"\nstep:2 - a:2\n")
     assert {*points((1, 1), (2, 2))} <= {*metrics["a"]}
 
 

@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from tuimon.commands import main
 from tuimon.errors import FormatError, NothingFound, Unfinished
 from tuimon.formats import recognise
 from tuimon.formats._shared.safe_yaml import LARGEST, parse_yaml
-from tuimon.formats._shared.settings_text import scalar
+from tuimon.formats._shared.settings_text import read_settings, scalar
 from tuimon.formats.config import JSON, SACRED
 from tuimon.model.points import Fact
 from tuimon.monitor.local import LocalMonitor, open_run
@@ -298,19 +299,14 @@ def test_run_json_of_sacred_says_when_the_run_ended() -> None:
     assert recognise("tests/run.json", b'{"name": "x", "loss": [1, 2]}') is not SACRED
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("3", 3),
-        ("1e-6", 1e-6),
-        ("`0.1`", 0.1),
-        ("'3'", "3"),
-        ('"true"', "true"),
-        ("True", True),
-        ("dad", "dad"),
-        ("'a", "'a"),
-    ],
-)
-def test_value_in_a_text_of_settings(text: str, value: object) -> None:
-    assert scalar(text) == value
-    assert type(scalar(text)) is type(value)
+TEXTS = tomllib.loads((Path(__file__).parent / "cases" / "settings_texts.toml").read_text("utf-8"))
+
+
+def test_settings_that_are_logged_as_text() -> None:
+    for tag, text, settings in TEXTS["settings"]:
+        assert read_settings(tag, text) == settings, text
+    for tag, text in TEXTS["no_settings"]:
+        assert read_settings(tag, text) is None, text
+    assert read_settings("args", "Namespace(x=None)") == {"x": None}
+    for text, value in TEXTS["values"]:
+        assert (scalar(text), type(scalar(text))) == (value, type(value))

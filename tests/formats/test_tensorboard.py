@@ -33,7 +33,6 @@ from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
 from tuimon.formats import StreamDecoder, recognise
 from tuimon.formats._shared.crc32c import crc32c
-from tuimon.formats._shared.settings_text import read_settings
 from tuimon.formats.tensorboard import _event_reader
 from tuimon.formats.tensorboard._event_content import MAX_CHARACTERS
 from tuimon.formats.tensorboard._event_message import read_event
@@ -298,26 +297,6 @@ def test_settings_logged_as_text_are_the_config() -> None:
     ]
     texts = [fact.value["text"] for fact in facts if fact.topic == "text"]
     assert texts == [written[:MAX_CHARACTERS], '{"hidden_size": 64}', '{"answer": 42}']
-
-
-@pytest.mark.parametrize(
-    ("tag", "written", "settings"),
-    [
-        ("hyperparameters/text_summary", "|param|value|\n|-|-|\n|lr|0.0002|\n|amp|True|", {"lr": 0.0002, "amp": True}),
-        ("config", "{'lr': 0.1, 'sizes': [1, 2]}", {"lr": 0.1, "sizes": [1, 2]}),
-        ("run/config", "```yaml\nlr: 0.1\nnet:\n  width: 8\n```", {"lr": 0.1, "net": {"width": 8}}),
-        ("hparams/text_summary", "lr = 0.1\nname = a b", {"lr": 0.1, "name": "a b"}),
-        ("args", "Namespace(lr=0.1, name='a, b', x=None)", {"lr": 0.1, "name": "a, b", "x": None}),
-        ("env_cfg", '{"n": 1}', {"env_cfg": {"n": 1}}),
-        ("training_args", '{"n": 1}', {"n": 1}),
-        ("args", "some prose, and no settings", None),
-        ("args", "[1, 2]", None),
-        ("config", '{"cut": ', None),
-        ("generations", '{"n": 1}', None),
-    ],
-)  # fmt: skip
-def test_forms_of_settings(tag: str, written: str, settings: dict[str, Any] | None) -> None:
-    assert read_settings(tag, written) == settings
 
 
 def test_texts_are_bounded() -> None:
