@@ -58,6 +58,13 @@ def fit_row(row: Iterable[Span], width: int) -> Row:
     return join(kept)
 
 
+def stripped_row(row: Row) -> Row:
+    """Return a row without blanks at its end."""
+    while row and not row[-1][0].rstrip():
+        row = row[:-1]
+    return (*row[:-1], (row[-1][0].rstrip(), row[-1][1])) if row else ()
+
+
 def blank_role(role: Role) -> Role:
     """Return the role of blanks beside a text: its own, so that both are one span, unless it may have a background."""
     return Role.MUTED if role in _FILLED else role

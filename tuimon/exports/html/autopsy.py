@@ -21,13 +21,12 @@ from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import failed_runs
 from tuimon.analysis.words import duration, setting_text
 from tuimon.draw.numbers import format_exact, format_value
-from tuimon.draw.table import TextTable
+from tuimon.draw.table import TextTable, rows_table
 from tuimon.errors import NothingFound
 from tuimon.exports import sample_lines
 from tuimon.exports.around import Around, around
 from tuimon.exports.html import page
 from tuimon.exports.pictures import charts_of, options_of
-from tuimon.exports.table import rows_table
 from tuimon.redact import redacted
 from tuimon.store import Run, Snapshot
 from tuimon.store.snapshot import newest_of

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.draw.numbers import format_exact, format_value, thousands
+from tuimon.draw.rows import stripped_row
 from tuimon.draw.table import aligned
-from tuimon.model.views import Role, Row, Rows, Span, Symbols
+from tuimon.model.views import Role, Rows, Span, Symbols
 from tuimon.panels._charts.captions import cursor_value, superseded_value
 from tuimon.panels._charts.traces import Trace
 from tuimon.store import METRIC_AXIS, Curve, CurvePoint
@@ -66,14 +67,7 @@ def line_table(
     for line, curve, name in zip(lines, curves, names, strict=True):
         title, *values = _cells(line, curve, f"{line.glyph or '●'} {name}", sign)
         spans.append([(title, line.role), *((value, Role.TEXT) for value in values)])
-    return tuple(map(_stripped, aligned(spans, width, left=range(len(heads)))))
-
-
-def _stripped(row: Row) -> Row:
-    """Return a row without blanks at its end."""
-    while row and not row[-1][0].rstrip():
-        row = row[:-1]
-    return (*row[:-1], (row[-1][0].rstrip(), row[-1][1])) if row else ()
+    return tuple(map(stripped_row, aligned(spans, width, left=range(len(heads)))))
 
 
 def _cells(line: TableLine, curve: Curve, name: str, sign: str) -> tuple[str, ...]:
