@@ -29,7 +29,7 @@ from xml.sax.saxutils import escape
 from textual.pilot import Pilot
 
 from tuimon.config import Settings
-from tuimon.demo.launch import Training, start
+from tuimon.demo.launch import Training
 from tuimon.monitor.process import ReaderProcess
 from tuimon.tui.app import TuimonApp
 
@@ -72,7 +72,7 @@ async def when(pilot: Pilot[None], ready: Callable[[], bool], trainings: Sequenc
     """Wait until `ready` returns True. Fails if a training fails."""
     while not ready():
         for training in trainings:
-            assert not training.poll(), training.errors()
+            assert not training.process.poll(), training.errors()
         await pilot.pause(0.1)
 
 
@@ -85,7 +85,7 @@ def save(app: TuimonApp, target: Path) -> None:
 async def one_run(to: Path, names: Sequence[str]) -> None:
     """Train at full speed and take the pictures of one run while it trains."""
     with tempfile.TemporaryDirectory() as directory:
-        training = start(Path(directory), STEPS, pace=0.0)
+        training = Training(Path(directory), f"--steps={STEPS}", "--pace=0")
         try:
             if "tuimon" in names:
                 async with dashboard(directory, (160, 46)) as (app, pilot):
@@ -122,10 +122,11 @@ async def one_run(to: Path, names: Sequence[str]) -> None:
 async def many_runs(to: Path, names: Sequence[str]) -> None:
     """Train three seeds and a run that fails to their end, then take the pictures of several runs."""
     with tempfile.TemporaryDirectory() as directory:
-        trainings = [start(Path(directory, f"seed{seed}"), FEW_STEPS, pace=0.0, seed=seed) for seed in range(3)]
-        trainings.append(start(Path(directory, "lr-too-high"), FEW_STEPS, pace=0.0, seed=3, inject="nan@60"))
+        few = f"--steps={FEW_STEPS}", "--pace=0"
+        trainings = [Training(Path(directory, f"seed{seed}"), *few, f"--seed={seed}") for seed in range(3)]
+        trainings.append(Training(Path(directory, "lr-too-high"), *few, "--seed=3", "--inject=nan@60"))
         try:
-            assert not any(training.wait() for training in trainings)
+            assert not any(training.process.wait() for training in trainings)
             async with dashboard(directory, (120, 36)) as (app, pilot):
                 await when(pilot, lambda: len(app.snapshot.runs) == 4 and app.snapshot.progress.caught_up, trainings)
                 await pilot.press("r", "home")
@@ -151,7 +152,7 @@ async def session(to: Path) -> None:
     """Record the dashboard while a run trains, then while keys are pressed, as one moving picture."""
     frames: list[Frame] = []
     with tempfile.TemporaryDirectory() as directory:
-        training = start(Path(directory), STEPS, pace=0.0)
+        training = Training(Path(directory), f"--steps={STEPS}", "--pace=0")
         try:
             async with dashboard(directory, SESSION_SIZE) as (app, pilot):
                 for step in range(10, AT_STEP, 20):

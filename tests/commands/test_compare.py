@@ -146,7 +146,7 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path, capsys: pytest.Cap
     comparison = compare(snapshot.runs, {"reward"}, alerts=snapshot.alerts)
     document = plain(comparison_document(comparison, LONG_AFTER))
     jsonschema.validate(document, json.loads(schema_text("compare")))
-    rows = document["seeds"]["rows"]
+    [rows] = [metric["rows"] for metric in document["metrics"] if metric["name"] == document["decides"]]
     for row, (name, own) in zip(rows, levels.items(), strict=True):
         assert (row["name"].split()[0], row["n"], row["settings"]) == (name, len(own), {"method": name})
         assert (row["min"], row["max"]) == pytest.approx((min(own), max(own)))
@@ -222,7 +222,7 @@ def test_a_value_is_reached_on_the_axis_that_was_asked_for(tmp_path: Path, capsy
     assert main([*single, "--reaches", "0.6", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     jsonschema.validate(document, json.loads(schema_text("compare")))
-    assert (document["reaches"]["x"], document["seeds"]) == ([40], None)
+    assert (document["reaches"]["x"], document["seeds_by"]) == ([40], None)
     assert main(single) == 2
 
 
@@ -248,7 +248,7 @@ def test_only_the_settings_that_differ() -> None:
     assert "  1 setting is the same" in text_of(*RUNS)
     document = json_of(*(EXPORTS / run for run in RUNS))
     assert document["config"]["same"] == {"batch_size": 1}
-    rates = next(row for row in document["config"]["differences"] if row["setting"] == "learning_rate")
+    rates = next(row for row in document["config"]["differences"] if row["name"] == "learning_rate")
     assert len(rates["values"]) == len(RUNS)
 
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tuimon.demo import launch, train
+from tuimon.demo import train
 from tuimon.demo.curves import CARD_GIB, DEVICES, PHASES, Curves, Hyperparameters
+from tuimon.demo.launch import Training
 from tuimon.demo.logs import MADE_UP
 from tuimon.monitor.local import open_run
 
@@ -47,8 +48,8 @@ def until(condition: Callable[[], bool], seconds: float = 60) -> None:
 @pytest.fixture(scope="module")
 def straight(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a run that went through in one go."""
-    training = launch.start(tmp_path_factory.mktemp("straight"), STEPS, 0)
-    assert training.wait(60) == 0, training.errors()
+    training = Training(tmp_path_factory.mktemp("straight"), f"--steps={STEPS}", "--pace=0")
+    assert training.process.wait(60) == 0, training.errors()
     training.stop()
     return training.run
 
@@ -137,10 +138,10 @@ def test_it_is_ended_by_a_signal_wherever_it_was_started(tmp_path: Path, monkeyp
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "__init__.py").write_text("raise RuntimeError")
     monkeypatch.chdir(tmp_path)
-    training = launch.start(tmp_path / "logs", STEPS, 0.2)
+    training = Training(tmp_path / "logs", f"--steps={STEPS}", "--pace=0.2")
     until(lambda: (training.run / "metrics.jsonl").exists() and len(rows(training.run)) >= 2)
-    assert training.poll() is None
-    assert training.stop() == 0, training.errors()
+    assert training.process.poll() is None
+    assert training.stop() == 0
     assert "stopped by SIGTERM" in (training.run / "log" / "train.log").read_text("utf-8")
 
 

@@ -180,7 +180,7 @@ def test_a_cut_title_keeps_what_distinguishes_it_from_the_titles_alike() -> None
     titles = [picture(view, width, 6).splitlines()[1].split()[0] for width in (36, 40) for view in views]
     assert titles[:2] == ["env/…alpha…", "env/…beta…"]
     assert titles[2:] == titles[:2], "in charts of any width"
-    assert picture(chart(lines, title=names[0]), 36, 6).splitlines()[1].startswith("…"), "no other one"
+    assert "environments" in picture(chart(lines, title=names[0]), 36, 6).splitlines()[1], "no other one"
 
 
 def test_the_legend_and_the_roles_of_cells() -> None:

@@ -346,8 +346,8 @@ def test_the_files_of_a_source_are_one_row() -> None:
     rows = ["".join(text for text, _ in entry.row).split() for entry in note_entries(store.snapshot(), run)]
     assert rows.pop()[-4:] == ["old.json", "superseded", "by", "new.json"]
     assert rows[-2:] == [
-        ["console", "0", "points", "1.0", "KiB", "train.log"],
-        ["swanlab-log", "0", "points", "2.0", "KiB", "swanlog/logs", "2", "files"],
+        ["console", "0", "1.0", "KiB", "train.log"],
+        ["swanlab-log", "0", "2.0", "KiB", "2", "swanlog/logs"],
     ]
 
 

@@ -52,7 +52,7 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError(message, "Name two runs, or a directory of several.")
     _check_axis(runs, options.x)
     selected, code = chosen_metrics(options.metric, runs)
-    comparison = compare(runs, selected, False, snapshot.alerts, options.reaches, options.x, options.best)
+    comparison = compare(runs, selected, snapshot.alerts, options.reaches, options.x, options.best)
     main = comparison.main
     if options.best and main is not None and main.kind != "best":
         message = f"--best: neither higher nor lower is known to be better for {clean(main.name)}"

@@ -23,21 +23,22 @@ _OPTIONS = """\
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tuimon.demo.launch import start
+    from tuimon.demo.launch import Training
 
     temporary = None if options.output else tempfile.mkdtemp(prefix="tuimon-demo-", dir=temp_dir())
     output = Path(options.output or temporary or ".")
-    training = start(output, steps=options.steps, pace=0.0 if options.once else 0.5, inject=options.inject)
+    arguments = [f"--steps={options.steps}", f"--pace={0.0 if options.once else 0.5}"]
+    training = Training(output, *arguments, *([f"--inject={options.inject}"] if options.inject else []))
     try:
         from tuimon.commands import main
 
         while not training.run.exists():
-            if training.poll() is not None:
+            if training.process.poll() is not None:
                 raise TuimonError("the training run of the demo did not start", clean(training.errors().strip()[-300:]))
             time.sleep(0.05)
 
         if options.once:
-            training.wait()
+            training.process.wait()
             return main([str(output), "--once"])
         code = main([str(output), "--wait"])
     finally:

@@ -71,13 +71,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from tuimon.demo.curves import DEVICES, Curves, Hyperparameters
     from tuimon.demo.logs import MADE_UP, Logs
 
-    run: Path = options.output.absolute() / options.name
+    run: Path = options.output.absolute() / RUN_NAME
     if run.exists():
         parser().error(f"{run} holds a run already")
     settings = Hyperparameters(max_steps=options.steps, seed=options.seed)
     stop = Stop(options.parent)
     config = {
-        "run": options.name,
+        "run": RUN_NAME,
         "output_dir": str(run),
         "task": "write the digits of a prompt in ascending order",
         **asdict(settings),
@@ -95,7 +95,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m tuimon.demo.train", description=__doc__)
     parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="where the run's directory is made")
-    parser.add_argument("--name", default=RUN_NAME, help="name of the run's directory (%(default)s)")
     parser.add_argument("--steps", type=int, default=STEPS, help="training steps in all (%(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pace", type=float, default=PACE, metavar="SECONDS", help="per step, at least (%(default)s)")

@@ -38,7 +38,8 @@ Page = tuple[Box, ...]
 
 _LEAST = {"chart": 6, "bars": 5, "heat": 5, "text": 3}
 _LEAST_WIDTH = 22
-_SIDE_BY_SIDE = 100
+_NARROW, _WIDE = 100, 160
+"""Columns up to which the first chart has a row of its own, and from which other panels are beside the charts."""
 _CHART_ROWS = 11
 """Minimum rows of a chart on a large screen."""
 _VERY_WIDE = 240
@@ -63,16 +64,16 @@ def pages(width: int, height: int, requests: Sequence[PanelRequest], larger: int
         return sectioned(width, height, headings, *grid_shape(width, height, larger))
     if larger:
         columns, rows = grid_shape(width, height, larger)
-        parts = [range(i, min(i + columns * rows, len(requests))) for i in range(0, len(requests), columns * rows)]
-        return tuple(tuple(_cells(0, 0, width, height, part, columns, rows)) for part in parts)
+        parts = _chunks(range(len(requests)), columns * rows)
+        return tuple(tuple(_place_lines(0, 0, width, height, _chunks(part, columns), rows)) for part in parts)
     charts = [i for i, request in enumerate(requests) if request.kind == "chart"]
     others = [i for i, request in enumerate(requests) if request.kind != "chart"]
-    if width >= 160 and others:
+    if not charts:
+        first, others = _column(0, 0, width, height, requests, others)
+    elif width >= _WIDE and others:
         first, charts, others = _beside(width, height, requests, charts, others)
-    elif width >= _SIDE_BY_SIDE:
-        first, charts, others = _above(width, height, requests, charts, others)
     else:
-        first, charts, others = _stacked(width, height, requests, charts, others)
+        first, charts, others = _above(width, height, requests, charts, others)
     result = [tuple(first)] if first else []
     rest = others + charts
     while rest:
@@ -132,7 +133,7 @@ def _page(
         if not headings[line[0]]:
             rows = min(tall + spare * (done + 1) // charts - spare * done // charts, height - y)
             done += 1
-        boxes += _cells(0, y, width, rows, line, len(line), 1)
+        boxes += _place_lines(0, y, width, rows, [line])
         y += rows
     return tuple(boxes)
 
@@ -142,16 +143,12 @@ Split = tuple[list[Box], list[int], list[int]]
 
 def _beside(width: int, height: int, requests: Sequence[PanelRequest], charts: list[int], others: list[int]) -> Split:
     """Place charts in two or three columns and the other panels in a further one, with charts below (wide screens)."""
-    if not charts:
-        boxes, left = _column(0, 0, width, height, requests, others)
-        return boxes, [], left
     side = max(56, width * 36 // 100)
     aside, left = _column(width - side, 0, side, height, requests, others)
     main = width - side - GAP
     below = max(box.y + box.height for box in aside) + 1
     free = max(0, height - below)  # charts get the rows that the other panels do not need
     columns, across = (2, 1) if width < _VERY_WIDE else (3, 2)
-    columns = min(len(charts), columns)
     rows = most = max(1, height // _CHART_ROWS)
     for rows in range(1, most + 1):  # as few rows as possible: higher charts are easier to read
         if columns * rows + free // max(height // rows * 3 // 4, _CHART_ROWS) * across >= len(charts):
@@ -161,75 +158,34 @@ def _beside(width: int, height: int, requests: Sequence[PanelRequest], charts: l
     if more:  # not higher than the first ones, which matter more
         lines = -(-len(more) // across)
         free = min(free, lines * (height // rows))
-        aside += _cells(width - side, below, side, free, more, min(across, len(more)), lines)
-    return _cells(0, 0, main, height, shown, columns, rows) + aside, later[len(more) :], left
+        aside += _place_lines(width - side, below, side, free, _chunks(more, across), lines)
+    return _place_lines(0, 0, main, height, _chunks(shown, columns), rows) + aside, later[len(more) :], left
 
 
 def _above(width: int, height: int, requests: Sequence[PanelRequest], charts: list[int], others: list[int]) -> Split:
-    """Place charts in rows of three, and two other panels side by side below them (medium screens)."""
-    below = others[:2]
-    foot = 0
-    if below:
-        wanted = max(requests[i].rows or 12 for i in below)
-        foot = height if not charts else min(wanted, max(_LEAST["bars"], height * 2 // 5))
-        if foot >= height and charts:  # too low for both: only charts
-            below, foot = [], 0
-    body = height - foot
-    boxes: list[Box] = []
-    shown: list[int] = []
-    if charts:
-        columns = min(3 if width < _VERY_WIDE else 4, len(charts))
-        rows = min(-(-len(charts) // columns), max(1, body // 10))
-        shown = charts[: rows * columns]
-        boxes = _cells(0, 0, width, body, shown, columns, rows)
-    if below:
-        boxes += _cells(0, body, width, foot, below, len(below), 1)
-    return boxes, charts[len(shown) :], others[len(below) :]
+    """Place lines of charts, and one or two other panels below them: side by side, or in a column of a tall pane.
 
-
-def _stacked(width: int, height: int, requests: Sequence[PanelRequest], charts: list[int], others: list[int]) -> Split:
-    """Place the first chart over the whole width, pairs of charts below it, and two other panels (narrow screens).
-
-    The other panels are side by side, in a tall pane one above the other.
+    In a narrow pane the first chart has a line of its own.
     """
-    if not charts:
-        boxes, left = _column(0, 0, width, height, requests, others)
-        return boxes, [], left
-    tall = height >= _TALL
-    below = others[: 2 if width >= _PAIRS else 1] if height >= 18 else []
+    narrow = width < _NARROW
+    tall = narrow and height >= _TALL
+    least = (_TALL_CHART if tall else _LEAST["chart"]) if narrow else _CHART_ROWS - 1
+    below = others[: 2 if width >= _PAIRS else 1] if height >= 3 * _LEAST["chart"] else []
     wanted = [requests[i].rows or 12 for i in below]
-    if tall and below:
-        foot = min(sum(wanted) + len(below) - 1, height * 2 // 5)
-    elif below:
-        foot = min(
-            max(wanted), max(height - 2 * _LEAST["chart"] - 1, _LEAST["bars"]), max(height * 9 // 20, _LEAST["bars"])
-        )
-    else:
-        foot = 0
+    most = sum(wanted) + len(below) - 1 if tall else max(wanted, default=0)
+    foot = min(most, max(_LEAST["bars"], height * 2 // 5)) if below else 0
     body = height - foot
-    least = min(_TALL_CHART, body) if tall else _LEAST["chart"]
-    rows: list[list[int]] = []
-    queue = list(charts)
-    while queue and (len(rows) + 1) * least <= body:
-        take = 2 if rows and width >= _PAIRS and len(queue) > 1 else 1
-        rows.append(queue[:take])
-        queue = queue[take:]
-    if not rows:
-        rows, queue, body, below = [charts[:1]], charts[1:], height, []
-    boxes = []
-    y = 0
-    for number, row in enumerate(rows):
-        part = (body - y) // (len(rows) - number)
-        if number == 0 and len(rows) > 1:
-            part = min(body - y - least * (len(rows) - 1), part + 1)
-        boxes += _cells(0, y, width, part, row, len(row), 1)
-        y += part
+    columns = (2 if width >= _PAIRS else 1) if narrow else 3 if width < _VERY_WIDE else 4
+    first = 1 if narrow else columns
+    lines = [charts[:first], *_chunks(charts[first:], columns)][: max(body // least, 1)]
+    boxes = _place_lines(0, 0, width, body, lines)
+    left: list[int] = []
     if tall and below:
-        placed, left = _column(0, body, width, foot, requests, below)
-        return boxes + placed, queue, left + others[len(below) :]
-    if below:
-        boxes += _cells(0, body, width, foot, below, len(below), 1)
-    return boxes, queue, others[len(below) :]
+        column, left = _column(0, body, width, foot, requests, below)
+        boxes += column
+    elif below:
+        boxes += _place_lines(0, body, width, foot, [below])
+    return boxes, charts[sum(map(len, lines)) :], left + others[len(below) :]
 
 
 def _column(
@@ -260,22 +216,26 @@ def _grid(width: int, height: int, requests: Sequence[PanelRequest], panels: lis
     if any(requests[i].kind != "chart" for i in panels[: columns * rows]):
         columns = min(columns, 2)
     shown = panels[: columns * rows]
-    columns = min(columns, len(shown))
-    rows = -(-len(shown) // columns)
-    return _cells(0, 0, width, height, shown, columns, rows), panels[len(shown) :]
+    return _place_lines(0, 0, width, height, _chunks(shown, columns)), panels[len(shown) :]
 
 
-def _cells(x: int, y: int, width: int, height: int, panels: Sequence[int], columns: int, rows: int) -> list[Box]:
-    """Place panels in rows × columns of equal cells, row by row; panels in the last row share its width, and the first
-    rows are higher by one if the height cannot be divided equally."""
+def _chunks(panels: Sequence[int], size: int) -> list[Sequence[int]]:
+    return [panels[start : start + size] for start in range(0, len(panels), size)]
+
+
+def _place_lines(
+    x: int, y: int, width: int, height: int, lines: Sequence[Sequence[int]], count: int | None = None
+) -> list[Box]:
+    """Place lines of panels below each other; the panels of a line share its width, and the first lines get the rows
+    that are left over. count: lines that have room, if not all of them are used."""
     boxes = []
-    for number, index in enumerate(panels):
-        row, column = divmod(number, columns)
-        inside = min(columns, len(panels) - row * columns)
-        left = x + (width + GAP) * column // inside
-        right = x + (width + GAP) * (column + 1) // inside - GAP
-        top, bottom = y - (-height * row // rows), y - (-height * (row + 1) // rows)
-        boxes.append(Box(index, left, top, max(1, right - left), max(1, bottom - top)))
+    count = count or len(lines)
+    for number, line in enumerate(lines):
+        top, bottom = y - (-height * number // count), y - (-height * (number + 1) // count)
+        for place, index in enumerate(line):
+            left = x + (width + GAP) * place // len(line)
+            right = x + (width + GAP) * (place + 1) // len(line) - GAP
+            boxes.append(Box(index, left, top, max(1, right - left), max(1, bottom - top)))
     return boxes
 
 

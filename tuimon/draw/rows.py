@@ -12,8 +12,6 @@ from tuimon.text import cell_width, clean, fit, fit_distinct, fit_name
 _FILLED = frozenset((Role.WARNING, Role.CRITICAL, Role.ACCENT, *HEAT_ROLES))
 """Roles to which a theme may give a background, which ends where their text ends."""
 
-_SEPARATOR = re.compile(r"\s*[/.:]\s*|\s+")
-_WORD_END = re.compile(r"[_. -]")
 """Separators of the parts of a metric's name."""
 
 
@@ -56,6 +54,13 @@ def fit_row(row: Iterable[Span], width: int) -> Row:
     if left:
         kept.append((" " * left, blank_role(kept[-1][1]) if kept else Role.MUTED))
     return join(kept)
+
+
+def stripped_row(row: Row) -> Row:
+    """Return a row without blanks at its end."""
+    while row and not row[-1][0].rstrip():
+        row = row[:-1]
+    return (*row[:-1], (row[-1][0].rstrip(), row[-1][1])) if row else ()
 
 
 def blank_role(role: Role) -> Role:
@@ -123,26 +128,10 @@ def fit_rows(rows: Iterable[Row], width: int, height: int) -> Rows:
 
 @lru_cache(maxsize=512)  # 40 titles alike take 5 ms
 def _cut_title(title: str, room: int, alike: tuple[str, ...]) -> str:
-    """Cut a title. Of titles that would be cut alike, the words that distinguish them are kept."""
-    cut = _with_end(title, room)
-    end = cut.rpartition("…")[2]
-    same = [other for other in alike if cut != title and other.endswith(end) and _with_end(other, room) == cut]
+    """Cut a title like the name of a metric. Of titles cut alike, the words that distinguish them are kept."""
+    cut = fit_name(title, room)
+    same = [other for other in alike if cut != title and fit_name(other, room) == cut]
     return fit_distinct([title, *same], room)[0] if same else cut
-
-
-def _with_end(title: str, room: int) -> str:
-    """Cut whole parts from the middle of a metric's name if this suffices ("eval/…/mean_length"), or else the beginning
-    of a title, after a separator if what remains fills at least a third of the room."""
-    if cell_width(title) <= room:
-        return title
-    if " " not in title and "/…/" in (name := fit_name(title, room)):
-        return name
-    for separators, least in ((_SEPARATOR, room // 3), (_WORD_END, room * 2 // 3)):
-        for separator in separators.finditer(title):
-            tail = title[separator.end() :]
-            if least <= cell_width(tail) < room:
-                return f"…{tail}"
-    return fit(title, room, keep="end")
 
 
 def title_row(title: str, headline: Row, width: int, extras: Iterable[Row] = (), alike: tuple[str, ...] = ()) -> Row:

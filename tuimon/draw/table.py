@@ -8,16 +8,17 @@ Every table of the screen and of the text output is made here: runs, settings, m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from tuimon.draw.rows import blank_role, fit_row, join, row_width
+from tuimon.draw.rows import blank_role, fit_row, join, row_width, stripped_row
 from tuimon.model.views import Role, Row, Span
 from tuimon.text import cell_width, fit
 
 Item = TypeVar("Item")
+_WIDEST = 1 << 16
 KEPT = 100
 """`Column.keep` of a column that is never left out."""
 GAP = 2
@@ -49,6 +50,10 @@ class Column(Struct, Generic[Item], frozen=True):
     """Whether the largest value comes first where the table is sorted by the column."""
     full: str = ""
     """Longer head, which is shown where it fits."""
+
+    def texts(self, items: Iterable[Item]) -> list[str]:
+        """Return the cells of items as text, as wide as they are."""
+        return ["".join(text for text, _ in self.show(item, _WIDEST)).strip() for item in items]
 
 
 class TextColumn(Struct, frozen=True):
@@ -237,6 +242,38 @@ def text_lines(fitted: Fitted[Item], items: Iterable[Item], indent: int = 0, gap
     lead: Row = ((" " * indent, Role.MUTED),)
     for row in (head_row(fitted, lead=indent, gap=gap), *(table_row(fitted, item, lead, gap) for item in items)):
         yield "".join(text for text, _ in row).rstrip()
+
+
+def rows_table(
+    title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], words: Container[str] = (), **more: Any
+) -> TextTable:
+    """Return a table of rows, whose first cells are their names.
+
+    words: heads of the columns with words instead of numbers. more: other fields of the table.
+    """
+    names, *columns = list(zip(*rows, strict=True)) or [() for _ in heads]
+    own = [TextColumn(head, cells, left=head in words) for head, cells in zip(heads[1:], columns, strict=True)]
+    return TextTable(title, names, own, heads[0], **more)
+
+
+def table_rows(table: TextTable, widest: int = 40) -> Iterator[Row]:
+    """Yield the head and the rows of a table for the screen, numbers to the right.
+
+    Remarks have the colour of warnings. widest: cells of a column at most, unless its words wrap.
+    """
+    if not table.names:
+        return
+    columns = [TextColumn(table.head, table.names, left=True), *table.columns]
+    roles = [Role.TEXT, *(Role.WARNING if column.head == "remark" else Role.VALUE for column in table.columns)]
+    rows = [[("" if column.wraps else column.head, Role.MUTED) for column in columns]]
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        texts = (
+            text if column.wraps else fit(text, min(cell_width(text), widest), "ends")
+            for column, text in zip(columns, cells, strict=True)
+        )
+        rows.append(list(zip(texts, roles, strict=True)))
+    left = {place for place, column in enumerate(columns) if column.left}
+    yield from (((" " * GAP, Role.MUTED), *stripped_row(row)) for row in aligned(rows, _WIDEST, left=left))
 
 
 def is_known(value: object) -> bool:

@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from tuimon.analysis.aligned_steps import step_name, with_training_steps
 from tuimon.analysis.printed_units import meaning_of
-from tuimon.analysis.statistics import quantiles
 from tuimon.analysis.windows import NINE, median_of_nine
 from tuimon.draw.numbers import format_exact
 from tuimon.draw.table import TextColumn, TextTable
@@ -35,24 +34,15 @@ from tuimon.text import clean
 
 _BEFORE = 64
 """Points before the step whose distances are compared."""
-_FEWEST = NINE + 5
+_FEWEST = 20
 """Minimum number of finite points among them."""
-_UNUSUAL = 8.0
-"""Robust deviations from which a distance is unusual. Simulated noise, normal, t(3) and t(2), with and without a trend:
-0, 0.1 and 0.4 % of the values are."""
-_MAD_TO_DEVIATION = 1.4826
-"""1 / Phi^-1(3/4): makes the median absolute deviation estimate the standard deviation of a normal distribution
-(Rousseeuw & Croux, "Alternatives to the Median Absolute Deviation", JASA 88, 1993)."""
-_TAIL, _NORMAL_TAIL = 0.95, 1.96
-"""Share of the points, and the distance from the median (standard deviations) that it does not exceed if the values are
-normally distributed."""
+_UNUSUAL = 4.0
+"""Usual distances from which a value is unusual. Simulated noise, normal, t(3) and t(2), with and without a trend: 0,
+0.1 and 0.4 % of the values are; of jumps of normal noise by 8, 10 and 12 standard deviations 39, 82 and 99 %."""
 _EXPLAINED = (
-    f"  unusual: at least {_UNUSUAL:g} robust deviations from the median of the nine points before; a robust deviation"
-    f" is how far the {_BEFORE} points before usually are from theirs. farthest of N: none of the other N - 1 points is"
-    " as far."
+    f"  unusual: at least {_UNUSUAL:g} usual distances from the median of the nine points before; the usual distance is"
+    f" the third largest one of the {_BEFORE} points before."
 )
-_LARGE = 1e307
-"""Values above it are scaled, so that their distances do not overflow."""
 
 
 class Around(Struct, frozen=True, kw_only=True):
@@ -72,18 +62,11 @@ class Around(Struct, frozen=True, kw_only=True):
     """Value that a superseded attempt logged at `step`, the last one if there are several, or null."""
     usual: float | None
     """Median of the nine points before; null if too few are known."""
-    deviations: Number | None
-    """Distance from it, in robust deviations of such distances; null with fewer than 14 points before.
-
-    A robust deviation is 1.4826 times the median absolute deviation, or, if that is more, the 95 % quantile of the
-    absolute deviations divided by 1.96. Both estimate the standard deviation of normally distributed values, and the
-    second is larger where a metric often jumps."""
-    compared: int
-    """Number of distances among the previous 64 points."""
-    as_far: int
-    """Number of them that are as large, or larger."""
+    distance: Number | None
+    """Distance from `usual` in usual distances: the third largest of the 64 points before, each from the median of the
+    nine before it; null if too few are known. "Infinity" if that is 0."""
     unusual: bool
-    """At least 8 robust deviations, or not finite."""
+    """Whether the value is not finite, or at least 4 usual distances away."""
 
 
 class RunAround(Struct, frozen=True, kw_only=True):
@@ -149,7 +132,7 @@ def _around(run: Run, name: str, curve: Curve, step: int) -> Around | None:
         return None
     values, value = curve.values, float(curve.values[index])
     superseded = curve.superseded_at(int(curve.steps[index]))
-    usual, deviations, compared, as_far = _compared(values[max(0, index - _BEFORE) : index], value)
+    usual, distance = _compared(values[max(0, index - _BEFORE) : index], value)
     return Around(
         name=name,
         unit=meaning_of(run, name).logged_unit,
@@ -159,41 +142,20 @@ def _around(run: Run, name: str, curve: Curve, step: int) -> Around | None:
         after=float(values[index + 1]) if index + 1 < len(values) else None,
         superseded=None if superseded is None else superseded.value,
         usual=usual,
-        deviations=deviations,
-        compared=compared,
-        as_far=as_far,
-        unusual=not math.isfinite(value) or abs(deviations or 0.0) >= _UNUSUAL,
+        distance=distance,
+        unusual=not math.isfinite(value) or abs(distance or 0.0) >= _UNUSUAL,
     )
 
 
-def _compared(previous: Floats, value: float) -> tuple[float | None, float | None, int, int]:
-    """Return Around.usual, deviations, compared and as_far of a value after these points.
-
-    A distance that is smaller than the spread of the points themselves is no deviation: the noise of a schedule is that
-    of rounding.
-    """
+def _compared(previous: Floats, value: float) -> tuple[float | None, float | None]:
+    """Return Around.usual and distance of a value after these points."""
     previous = previous[np.isfinite(previous)]
-    if len(previous) < _FEWEST:
-        return (median(previous[-NINE:]) if len(previous) else None), None, 0, 0
-    if not math.isfinite(value):
-        return median(previous[-NINE:]), None, len(previous) - NINE, 0
-    scale = 0.25 if max(abs(value), float(np.abs(previous).max())) > _LARGE else 1.0
-    previous, value = previous * scale, value * scale
+    if len(previous) < _FEWEST or not math.isfinite(value):
+        return (median(previous[-NINE:]) if len(previous) else None), None
     levels = median_of_nine(previous, NINE - 1)
-    distances, distance = previous[NINE:] - levels[:-1], value - float(levels[-1])
-    middle = median(distances)
-    others, own = np.abs(distances - middle), distance - middle
-    usual, as_far, spread = float(levels[-1]) / scale, int((others >= abs(own)).sum()), _spread(others)
-    if abs(distance) < _spread(np.abs(previous - median(previous))):
-        return usual, 0.0, len(distances), as_far
-    deviations = own / spread if spread else math.copysign(math.inf, own) if own else 0.0
-    return usual, deviations, len(distances), as_far
-
-
-def _spread(distances: Floats) -> float:
-    """Return the robust deviation of values with these distances from their median; see Around.deviations."""
-    half, tail = quantiles(distances, 0.5, _TAIL)
-    return max(_MAD_TO_DEVIATION * half, tail / _NORMAL_TAIL)
+    before = np.sort(np.abs(previous[NINE:] / 2 - levels[:-1] / 2))  # halves: distances of large values are finite
+    own, usual = value / 2 - float(levels[-1]) / 2, float(before[-3])
+    return float(levels[-1]), own / usual if usual else math.copysign(math.inf, own) if own else 0.0
 
 
 def as_text(
@@ -213,7 +175,7 @@ def as_text(
             yield from wrapped(f"  {alert.severity}: {clean(alert.message)}", width, indent=4)
     if entries:
         yield from _table(entries, word, width)
-        if any(math.isfinite(entry.deviations or math.inf) for entry in entries if entry.unusual):
+        if any(math.isfinite(entry.distance or math.inf) for entry in entries if entry.unusual):
             yield from wrapped(_EXPLAINED, width, indent=2)
     else:
         yield "  nothing unusual" if part.metrics else f"  no metric has a point at or before this {word}"
@@ -246,9 +208,8 @@ def _value_text(value: float | None) -> str:
 def _remark(entry: Around) -> str:
     if not entry.unusual:
         return ""
-    if entry.deviations is None:  # an unusual value without a distance
+    if entry.distance is None:
         return "not finite"
-    if math.isinf(entry.deviations):
+    if math.isinf(entry.distance):
         return "constant before"
-    farthest = f"{entry.as_far} of {entry.compared} as far" if entry.as_far else f"farthest of {entry.compared + 1}"
-    return f"{entry.deviations:+.3g} robust deviations from {entry.usual:.6g}, {farthest}"
+    return f"{entry.distance:+.3g} usual distances from {entry.usual:.6g}"

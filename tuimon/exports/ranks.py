@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
-from tuimon.draw.numbers import format_value
-from tuimon.draw.table import TextTable
-from tuimon.exports.table import rows_table
+from tuimon.draw.table import TextColumn, TextTable
 from tuimon.model.ranks import JobRanks, RankRow, all_well
+from tuimon.panels.lists.rank_rows import rank_columns
 from tuimon.redact import redacted_text
 from tuimon.store import Snapshot
 from tuimon.text import clean
 
-COLUMNS = ("rank", "node", "GPU", "state", "step", "own time", "waits", "memory", "loss", "evidence or last line")
-_WORDS = frozenset({"node", "state", COLUMNS[-1]})
 _MOST_ROWS = 32
 _MOST_LINES, _STRANGE = 16, 50.0
 """Ranks whose evidence is printed, and the least strangeness of them; those that followed another rank have less."""
@@ -23,27 +18,19 @@ _MOST_LINES, _STRANGE = 16, 50.0
 
 def rank_table(job: JobRanks) -> TextTable:
     """Return the table of the strangest ranks, without the columns that have no value."""
+    rows = job.rows[:_MOST_ROWS]
+    own = {column.id: TextColumn(column.head, column.texts(rows), left=not column.right) for column in rank_columns()}
+    names = own.pop("rank").cells
+    own["line"] = TextColumn("evidence or last line", [_evidence(row) for row in rows], left=True, wraps=True)
     left = len(job.rows) - _MOST_ROWS
     note = f"{left} more, less unusual" if left > 0 else ""
-    rows = map(_cells, job.rows[:_MOST_ROWS])
-    table = rows_table("The ranks, the strangest first", COLUMNS, rows, _WORDS, note=note)
-    return replace(table, columns=[replace(own, wraps=own.head == COLUMNS[-1]) for own in table.known])
+    shown = [column for column in own.values() if any(column.cells)]
+    return TextTable("The ranks, the strangest first", names, shown, "rank", note=note)
 
 
-def _cells(row: RankRow) -> tuple[str, ...]:
+def _evidence(row: RankRow) -> str:
     place = f" ({clean(row.path)}:{row.number})" if row.evidence and row.number else ""
-    return (
-        f"{clean(row.role)} {row.rank}".strip(),
-        row.node,
-        "" if row.gpu is None else str(row.gpu),
-        row.state,
-        "" if row.step is None else str(row.step),
-        "" if row.own is None else f"{format_value(row.own)} s",
-        "" if row.wait is None else f"{format_value(row.wait)} s",
-        "" if row.memory is None else f"{row.memory:.0%}",
-        row.loss,
-        ("; ".join(row.evidence) or row.line) + place,
-    )
+    return ("; ".join(row.evidence) or row.line) + place
 
 
 def rank_lines(snapshot: Snapshot) -> Iterator[str]:

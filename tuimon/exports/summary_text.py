@@ -21,9 +21,9 @@ from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import duration, setting_text, with_article
 from tuimon.draw.numbers import format_count, format_number, format_value
-from tuimon.draw.table import TextColumn, TextTable
+from tuimon.draw.table import TextColumn, TextTable, rows_table
 from tuimon.exports.summary import MetricEntry, entries, metric_summaries, summarise, unit_columns
-from tuimon.exports.table import no_room, rows_table, table_text, wrapped
+from tuimon.exports.table import no_room, table_text, wrapped
 from tuimon.panels import facts_about, heading_of, objective_of, relevant_metrics
 from tuimon.panels.lists.run_metrics import RunLevels
 from tuimon.panels.system_history import odd_devices

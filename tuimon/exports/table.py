@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -19,18 +18,6 @@ _KEEP, _REMARKS, _WHOLE = 90, 83, 82
 _SHORTENED = 1
 """`keep` of the full cells of columns that can be shortened: all are shortened before one is left out."""
 _UNLIMITED = 1 << 20
-
-
-def rows_table(
-    title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], words: Container[str] = (), **more: Any
-) -> TextTable:
-    """Return a table of rows, whose first cells are their names.
-
-    words: heads of the columns with words instead of numbers. more: other fields of the table.
-    """
-    names, *columns = list(zip(*rows, strict=True)) or [() for _ in heads]
-    own = [TextColumn(head, cells, left=head in words) for head, cells in zip(heads[1:], columns, strict=True)]
-    return TextTable(title, names, own, heads[0], **more)
 
 
 def table_text(

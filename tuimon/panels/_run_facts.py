@@ -116,6 +116,7 @@ def facts_about(run: Run) -> dict[str, Any]:
     return {"writer": known.pop("name"), **known} if "name" in known else known
 
 
-def comparable_facts(run: Run) -> dict[str, Any]:
-    """Return the facts about a run that other runs may share, so not its id or start. Secrets are not hidden."""
-    return {key: value for key, value in facts_about(run).items() if key not in _OF_ONE_RUN}
+@cached_per_run
+def comparable_facts(run: Run) -> Mapping[str, Any]:
+    """Return the facts about a run that other runs may share, so not its id or start; without secrets."""
+    return redacted({key: value for key, value in facts_about(run).items() if key not in _OF_ONE_RUN})

@@ -1,4 +1,4 @@
-"""The type of an action, and the protocol of the application that actions and screens use."""
+"""The type of an action, and what actions and screens call the application."""
 
 from __future__ import annotations
 
@@ -6,123 +6,19 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
-from textual.screen import Screen
 
-from tuimon.config import Settings
-from tuimon.model.alerts import Alert
-from tuimon.monitor.process import ReaderProcess
-from tuimon.panels import ChartOptions
-from tuimon.store import Run, Snapshot
 from tuimon.tui.ascii_mode import ascii_only
-from tuimon.tui.board import Board
-from tuimon.tui.state import ViewState
+
+if TYPE_CHECKING:
+    from tuimon.tui.app import TuimonApp
 
 
-class Dashboard(Protocol):
-    """The part of the application that actions and screens use. TuimonApp implements it."""
-
-    actions: tuple[Action, ...]
-    settings: Settings
-    monitor: ReaderProcess
-    """Reads the logs, and keeps the links to the other machines whose logs are shown."""
-    paths: list[str]
-    """Paths of the logs, as the user gave them."""
-    state: ViewState
-    board: Board
-    snapshot: Snapshot
-    """Snapshot that is displayed. While paused it is not the newest one."""
-
-    @property
-    def saves_view(self) -> bool:
-        """Whether the view is saved for the next start; not with --fresh."""
-
-    @property
-    def screen(self) -> Screen[Any]:
-        """Topmost screen."""
-
-    @property
-    def run_shown(self) -> Run | None:
-        """Run whose dashboard is displayed, or None if there is no run yet."""
-
-    @property
-    def run_selected(self) -> Run | None:
-        """Run that actions apply to: the selected row of the run list, or else the run that is shown."""
-
-    @property
-    def options(self) -> ChartOptions:
-        """Display options of the charts, including the runs that are overlaid."""
-
-    def runs_listed(self) -> tuple[Run, ...]:
-        """Return the runs in the order of the run list, without the runs that it leaves out."""
-
-    def say(self, message: str) -> None:
-        """Display a message from the next drawing on: what an action did, or why not."""
-
-    def redraw(self) -> None:
-        """Draw the topmost screen: after each action, answer, click, and result of a thread."""
-
-    def repaint(self) -> None:
-        """Send every cell to the terminal again."""
-
-    def log_in(self) -> bool:
-        """Log in to the hosts that ask for it, on the terminal without the screen; return whether there is one."""
-
-    def open_palette(self) -> None:
-        """Open the palette, which finds actions, panels and metrics by words."""
-
-    def leave(self, code: int) -> None:
-        """Exit with this exit code."""
-
-    def push_screen(self, screen: Screen[None]) -> object:
-        """Open a screen on top of the others."""
-
-    def pop_screen(self) -> object:
-        """Close the topmost screen."""
-
-    def go_back(self) -> None:
-        """Close the innermost open thing: a filter, a screen, a zoomed panel, a list of metrics."""
-
-    def begin_filter(self) -> None:
-        """Open the line in which the filter of the dashboard is typed."""
-
-    def ask(self, prompt: str, hint: str, on_answer: Callable[[str], None], text: str = "") -> None:
-        """Open a line in which an answer is typed, which begins with `text`. on_answer: called with it after Enter.
-
-        hint: shown while the line is empty."""
-
-    def show_run(self, run: Run) -> None:
-        """Close any other screen and display the dashboard of `run`."""
-
-    def show_alert(self, alert: Alert) -> None:
-        """Close any other screen and display the metric of an alert at its step, or else the run of the alert."""
-
-    def action_do(self, id: str) -> None:
-        """Do the action with an id on the topmost screen, and draw."""
-
-    def do(self, action: Action) -> None:
-        """Do an action on the topmost screen, and draw."""
-
-    def perform(self, action: Action) -> None:
-        """Do what an action does on the topmost screen, or say on which screen it works."""
-
-    def show_metrics(self, names: tuple[str, ...], first: str) -> None:
-        """Close any other screen and display one chart for each metric, the chart of `first` zoomed."""
-
-    def show_together(self, names: Sequence[str]) -> None:
-        """Close any other screen and draw the metrics, at most MOST_TOGETHER, in one chart."""
-
-    def resize_charts(self, by: int) -> None:
-        """Make charts larger (by > 0) or smaller."""
-
-    def write(self, text: str) -> None:
-        """Write control sequences to the terminal, in order with the output of Textual."""
-
-    def export_screenshot(self, *, title: str | None = None) -> str:
-        """Return the screen as SVG."""
+Dashboard: TypeAlias = "TuimonApp"
+"""The application, which actions and screens use."""
 
 
 class Action(Struct, frozen=True):

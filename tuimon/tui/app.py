@@ -62,7 +62,7 @@ class DashboardScreen(textual_patches.PresentSize):
 
 
 class TuimonApp(App[None], inherit_bindings=False):
-    """The dashboard. Implements actions.Dashboard and redraw_loop.View."""
+    """The dashboard."""
 
     TITLE = "tuimon"
     AUTO_FOCUS = ""  # or else the filter line takes every letter
@@ -271,6 +271,7 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     @property
     def options(self) -> ChartOptions:
+        """Display options of the charts, including the runs that are overlaid."""
         return chart_options(self.snapshot, self.state, self.run_shown, self.board.zoomed)
 
     @property
@@ -301,6 +302,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.do(self._action_of[id])
 
     def do(self, action: Action) -> None:
+        """Do an action on the topmost screen, and draw."""
         action.do(self)
         self.redraw()
 
@@ -309,6 +311,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.action_suspend_process()
 
     def log_in(self) -> bool:
+        """Log in to the hosts that ask for it, on the terminal without the screen; return whether there is one."""
         if not any(link.state == "login" for link in self.monitor.links):
             return False
         with self.suspend():
@@ -317,6 +320,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         return True
 
     def open_palette(self) -> None:
+        """Open the palette, which finds actions, panels and metrics by words."""
         if not isinstance(self.screen, Palette):
             self.push_screen(Palette())
 
@@ -325,6 +329,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         return super().pop_screen() if len(self.screen_stack) > 1 else AwaitComplete()
 
     def leave(self, code: int) -> None:
+        """Exit with this exit code."""
         self.run_worker(self._leave(code))
 
     async def _leave(self, code: int) -> None:
@@ -339,13 +344,16 @@ class TuimonApp(App[None], inherit_bindings=False):
             self._redraw_loop.wake()
 
     def repaint(self) -> None:
+        """Send every cell to the terminal again."""
         self.forget_sent()
         self.screen.refresh()
 
     def write(self, text: str) -> None:
+        """Write control sequences to the terminal, in order with the output of Textual."""
         textual_patches.write(self, text)
 
     def resize_charts(self, by: int) -> None:
+        """Make charts larger (by > 0) or smaller."""
         size = self.state.chart_size + by
         if not self.board.resize(size):
             self.say("Charts cannot be larger" if by > 0 else "Charts cannot be smaller")
@@ -353,12 +361,14 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.state.chart_size = size
 
     def say(self, message: str) -> None:
+        """Display a message from the next drawing on: what an action did, or why not."""
         if isinstance(self.screen, WorkScreen):
             self.screen.say(message)
         else:
             self.alert_bar.say(message)
 
     def runs_listed(self) -> tuple[Run, ...]:
+        """Return the runs in the order of the run list, without the runs that it leaves out."""
         inputs = self.snapshot, self.state.runs
         if inputs != self._listed[:2]:
             self._listed = *inputs, runs_of(*inputs, time.time(), self.state.symbols)
@@ -366,9 +376,11 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     @property
     def run_selected(self) -> Run | None:
+        """Run that actions apply to: the selected row of the run list, or else the run that is shown."""
         return self.screen.run_selected if isinstance(self.screen, WorkScreen) else self.run_shown
 
     def show_run(self, run: Run) -> None:
+        """Close any other screen and display the dashboard of `run`."""
         self.state.run = run.id
         self._close_screens()
 
@@ -377,18 +389,22 @@ class TuimonApp(App[None], inherit_bindings=False):
             self.pop_screen()
 
     def show_alert(self, alert: Alert) -> None:
+        """Close any other screen and display the metric of an alert at its step, or else the run of the alert."""
         opening.show_alert(self, alert)
 
     def perform(self, action: Action) -> None:
+        """Do what an action does on the topmost screen, or say on which screen it works."""
         opening.perform(self, action)
 
     def show_metrics(self, names: tuple[str, ...], first: str) -> None:
+        """Close any other screen and display one chart for each metric, the chart of `first` zoomed."""
         self.state.query, self.state.chosen, self.state.together = "", names, ()
         self._close_screens()
         self.draw()
         self.board.open(names.index(first))
 
     def show_together(self, names: Sequence[str]) -> None:
+        """Close any other screen and draw the metrics, at most MOST_TOGETHER, in one chart."""
         self.state.together = tuple(names[:MOST_TOGETHER])
         self._close_screens()
         self.draw()
@@ -397,9 +413,13 @@ class TuimonApp(App[None], inherit_bindings=False):
             self.say(f"The first {MOST_TOGETHER} of {len(names)} metrics")
 
     def begin_filter(self) -> None:
+        """Open the line in which the filter of the dashboard is typed."""
         self.input_line.open(self._filter, self.state.query)
 
     def ask(self, prompt: str, hint: str, on_answer: Callable[[str], None], text: str = "") -> None:
+        """Open a line in which an answer is typed, which begins with `text`. on_answer: called with it after Enter.
+
+        hint: shown while the line is empty."""
         if isinstance(self.screen, WorkScreen):
             self.screen.ask(prompt, hint, on_answer, text)
         else:
@@ -414,6 +434,7 @@ class TuimonApp(App[None], inherit_bindings=False):
             self.say(f"{error}; it is searched for as plain text")
 
     def go_back(self) -> None:
+        """Close the innermost open thing: a filter, a screen, a zoomed panel, a list of metrics."""
         state = self.state
         if isinstance(self.screen, WorkScreen) and self.screen.go_back():
             return
@@ -452,6 +473,7 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     @property
     def saves_view(self) -> bool:
+        """Whether the view is saved for the next start; not with --fresh."""
         return self._views is not None
 
     def save_view(self) -> None:

@@ -19,7 +19,7 @@ def copy(app: Dashboard, text: str, what: str) -> None:
     """Copy `text` to the clipboard, or save it to a file if it is too long for a terminal. what: name in messages."""
     if clipboard.fits(text):
         if clipboard.inside_tmux():
-            app.screen.app.run_worker(_copy_in_tmux(app, text, what))  # goes on if the screen is closed
+            app.run_worker(_copy_in_tmux(app, text, what))  # goes on if the screen is closed
         else:
             _copy_in_terminal(app, text, what)
         return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from functools import partial
-from typing import Protocol
 
 from tuimon.analysis.progress_inputs import not_understood
 from tuimon.model.alerts import Alert
@@ -16,7 +15,6 @@ from tuimon.tui.action import Action, Dashboard, key_names
 from tuimon.tui.actions import explore
 from tuimon.tui.dashboard_file import load_dashboard
 from tuimon.tui.run_choice import has_several_runs
-from tuimon.tui.run_contents import RunContents
 from tuimon.tui.screens.run_list import RunListScreen
 from tuimon.tui.screens.work_screen import WorkScreen, place_of
 from tuimon.tui.settings_check import notices_of
@@ -25,23 +23,12 @@ LINK_EXPECTED_FOR = 30.0
 """Seconds from the start within which the run list opens when the second run arrives from another machine."""
 
 
-class ListingDashboard(Dashboard, Protocol):
-    """A dashboard that may begin with the run list."""
-
-    list_runs: bool
-    """Whether the run list is still to be opened."""
-    first_contents: RunContents | None
-    """Contents of the run list that the screen shows since before Textual was imported."""
-    begun_at: float
-    """Time of the start (time.monotonic())."""
-
-
-def is_list_expected(app: ListingDashboard) -> bool:
+def is_list_expected(app: Dashboard) -> bool:
     """Return whether the run list is about to open, so that the dashboard would only flash."""
     return app.list_runs and has_several_runs(app.snapshot)
 
 
-def open_run_list(app: ListingDashboard) -> None:
+def open_run_list(app: Dashboard) -> None:
     """Open the run list as soon as a second run is known, also over a dashboard that has been opened for the first one;
     not after a key, or once the search has been completed with a single run."""
     if not app.list_runs or isinstance(app.screen, WorkScreen):

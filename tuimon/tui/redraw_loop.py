@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from typing import Protocol
 
 from tuimon.monitor.process import ReaderProcess
 from tuimon.store import Run, Snapshot
-from tuimon.tui.board import Board
+from tuimon.tui.action import Dashboard
 from tuimon.tui.frame_limiter import FrameLimiter
 from tuimon.tui.run_choice import run_with_id
 from tuimon.tui.startup import warm_up
-from tuimon.tui.state import ViewState
 from tuimon.tui.terminal.backpressure import OutputBackpressure
-from tuimon.tui.waiting import Waiting
 
 _HEADER_INTERVAL = 1.0
 """Minimum time (s) between two headers while a run grows: a header is computed from many metrics."""
@@ -26,28 +22,11 @@ _DETECT_DELAY = 0.1
 """Time (s) from the first curves, whose boxes are still to be laid out, to the first run of the detectors."""
 
 
-class View(Protocol):
-    """The part of the application that the redraw loop drives. TuimonApp implements it."""
-
-    snapshot: Snapshot
-    state: ViewState
-    board: Board
-    waiting: Waiting
-    header_at: float
-    """Time of the last header (time.monotonic())."""
-
-    def draw(self, header: bool = True) -> None:
-        """Draw `snapshot`."""
-
-    def set_timer(self, delay: float, callback: Callable[[], None]) -> object:
-        """Call `callback` after `delay` seconds."""
-
-
 class RedrawLoop:
     """Draws the newest snapshot of a monitor. Everything runs on the event loop, except `announce`."""
 
     def __init__(
-        self, view: View, monitor: ReaderProcess, limiter: FrameLimiter, backpressure: OutputBackpressure
+        self, view: Dashboard, monitor: ReaderProcess, limiter: FrameLimiter, backpressure: OutputBackpressure
     ) -> None:
         self._view, self._monitor, self._limiter, self._backpressure = view, monitor, limiter, backpressure
         self._due = asyncio.Event()

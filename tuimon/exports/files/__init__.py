@@ -30,19 +30,12 @@ class Export(Struct, frozen=True):
     """Yield the files. Each is written before the next is requested."""
     one_file: Callable[[Job], Iterator[File]] | None = None
     """Yield a single file for an output whose suffix is the name of the format; None if the format has none."""
-    curves_only: bool = False
-    """True if all values come from `Job.curve`."""
-    points_only: bool = False
-    """True if only `Job.batches` is used; the points then need not be in memory."""
+    in_steps: bool = False
+    """Whether --steps applies: all values come from `Job.curve` or `Job.batches`."""
     is_renewed: bool = False
     """True if a timer writes the file again and again, so that nothing is printed about it."""
     smooths: bool = False
     """True if curves are smoothed by `Job.smooth`."""
-
-    @property
-    def in_steps(self) -> bool:
-        """Whether --steps applies: neither `Job.curve` nor `Job.batches` has other steps."""
-        return self.curves_only or self.points_only
 
 
 def all_exports() -> dict[str, Export]:

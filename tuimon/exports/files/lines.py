@@ -49,8 +49,8 @@ def _openmetrics(job: Job) -> Iterator[File]:
 
 
 EXPORTS = (
-    Export("csv", "every point as a row of CSV", ".csv", _csv, points_only=True),
-    Export("jsonl", "every point as a line of JSON", ".jsonl", _jsonl, points_only=True),
+    Export("csv", "every point as a row of CSV", ".csv", _csv, in_steps=True),
+    Export("jsonl", "every point as a line of JSON", ".jsonl", _jsonl, in_steps=True),
     Export(
         *("openmetrics", "state, step, ETA, alerts and last values for Prometheus", ".prom", _openmetrics),
         is_renewed=True,

@@ -67,4 +67,4 @@ def _table(arrow: Any, schema: Any, batch: Any) -> Any:
     return arrow.Table.from_arrays(columns, schema=schema)
 
 
-EXPORT = Export("parquet", "every point as a row of Parquet (needs pyarrow)", ".parquet", _files, points_only=True)
+EXPORT = Export("parquet", "every point as a row of Parquet (needs pyarrow)", ".parquet", _files, in_steps=True)

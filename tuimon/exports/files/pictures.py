@@ -77,7 +77,7 @@ EXPORTS = tuple(
         "",
         partial(_files, form=form),
         partial(_one_file, form=form),
-        curves_only=True,
+        in_steps=True,
         smooths=True,
     )
     for form in ("png", "svg", "pdf")

@@ -73,9 +73,7 @@ EXPORTS = (
         "train_history.csv and val_history.csv: one row per step, one column per metric",
         "",
         _history,
-        curves_only=True,
+        in_steps=True,
     ),
-    Export(
-        "wide", "one CSV of all runs: one row per step, one column RUN:METRIC each", ".csv", _wide, curves_only=True
-    ),
+    Export("wide", "one CSV of all runs: one row per step, one column RUN:METRIC each", ".csv", _wide, in_steps=True),
 )

@@ -21,13 +21,12 @@ from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import failed_runs
 from tuimon.analysis.words import duration, setting_text
 from tuimon.draw.numbers import format_exact, format_value
-from tuimon.draw.table import TextTable
+from tuimon.draw.table import TextTable, rows_table
 from tuimon.errors import NothingFound
 from tuimon.exports import sample_lines
 from tuimon.exports.around import Around, around
 from tuimon.exports.html import page
 from tuimon.exports.pictures import charts_of, options_of
-from tuimon.exports.table import rows_table
 from tuimon.redact import redacted
 from tuimon.store import Run, Snapshot
 from tuimon.store.snapshot import newest_of
@@ -108,7 +107,7 @@ def autopsy_of(run: Run, snapshot: Snapshot, now: float) -> Autopsy:
     onset = findings[0].step if findings else progress.step
     last = progress.step or 0
     unusual = [] if onset is None else [entry for entry in around(run, onset) if entry.unusual]
-    unusual.sort(key=lambda entry: -abs(math.inf if entry.deviations is None else entry.deviations))
+    unusual.sort(key=lambda entry: -abs(math.inf if entry.distance is None else entry.distance))
     named = (*(finding.metric for finding in findings), *(entry.name for entry in unusual[:_MOST]))
     healthy = _healthy_run(run, snapshot, now)
     differences = () if healthy is None else compared_settings([redacted(run.config), redacted(healthy.config)])[0]
@@ -224,11 +223,11 @@ def _tables(found: Autopsy) -> Iterator[TextTable]:
             str(entry.step),
             format_exact(entry.value),
             "" if entry.usual is None else format_value(entry.usual),
-            "" if entry.deviations is None else f"{entry.deviations:.3g}",
+            "" if entry.distance is None else f"{entry.distance:.3g}",
         )
         for entry in found.unusual
     )
-    heads = ("metric", step, "value", "usual", "robust deviations")
+    heads = ("metric", step, "value", "usual", "usual distances")
     yield rows_table(f"Unusual at the onset, {step} {found.onset}", heads, unusual)
     if found.healthy is not None:
         settings = (

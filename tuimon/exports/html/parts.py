@@ -18,8 +18,7 @@ from tuimon.analysis.comparing import flat
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import setting_text
-from tuimon.draw.numbers import format_count
-from tuimon.draw.table import TextTable
+from tuimon.draw.table import TextTable, rows_table
 from tuimon.exports import sample_lines
 from tuimon.exports.html import environment
 from tuimon.exports.html.plot import TABLE_SIZE, columns_for, sparkline, with_metric_names
@@ -27,9 +26,9 @@ from tuimon.exports.pictures import chart_size
 from tuimon.exports.ranks import rank_table
 from tuimon.exports.summary import summarise
 from tuimon.exports.summary_text import facts_of, runs_table
-from tuimon.exports.table import rows_table
 from tuimon.model.views import BarView, ChartView, HeatView, Symbols
 from tuimon.panels import SINGLE_METRIC, ChartOptions, Panel, arrange, relevant_metrics
+from tuimon.panels.lists.files_table import files_table
 from tuimon.redact import redacted, redacted_text
 from tuimon.run_notes import note_of
 from tuimon.samples.extremes import Extremes
@@ -155,7 +154,7 @@ def draw(
         case None if slot.group == "settings":
             return "".join(str(macros.grid(table)) for table in _settings(run) if table.names)
         case None:
-            return str(macros.grid(_sources(run)))
+            return str(macros.grid(files_table(run)))
         case tuple() as names:
             return "".join(str(macros.metric(summarise(run, name), sparkline(run.curve(name)))) for name in names)
         case panel:
@@ -181,22 +180,6 @@ def _settings(run: Run) -> Iterator[TextTable]:
         rows = ((clean(name), setting_text(value, _LONGEST)) for name, value in flat(redacted(own or {})))
         table = rows_table(title, ("setting", "value"), rows, "value")
         yield replace(table, columns=[replace(column, wraps=True) for column in table.columns])
-
-
-def _sources(run: Run) -> TextTable:
-    """Return the table of the logs that were read."""
-    rows = (
-        (
-            clean(stream.info.source),
-            clean(stream.info.format),
-            format_count(stream.point_count),
-            stream.status.state if stream.status else "waiting",
-            str(stream.status.damaged if stream.status else 0),
-        )
-        for stream in run.streams
-    )
-    heads = ("source", "format", "points", "state", "damaged records")
-    return rows_table("The logs that were read", heads, rows, ("format", "state"))
 
 
 def _panel(panel: Panel, run: Run, now: float, columns: int, first: bool) -> str:

@@ -37,7 +37,7 @@ from tuimon.panels._charts.marks import (
 )
 from tuimon.panels._charts.options import DEFAULTS, X_KINDS, ChartOptions
 from tuimon.panels._charts.overlay_lines import FAILURE_SIGN
-from tuimon.panels._charts.table import TableLine, line_table
+from tuimon.panels._charts.table import line_table
 from tuimon.panels._charts.traces import (
     Series,
     Smoothed,
@@ -356,13 +356,13 @@ def _table(plot: _Plot) -> Rows:
     run, strokes, options, overlaid = plot.run, plot.strokes, plot.options, plot.overlaid
     window = None if options.window is None else (plot.low, plot.high)
     runs = distinct_names([trace.run.name for trace in plot.traces])
-    lines: list[TableLine] = []
+    lines: list[Stroke] = []
     for stroke in strokes:
         for trace in stroke.traces:
             name = runs[len(lines)] if overlaid else trace.metric
             if stroke.line is not None and trace.run.id in stroke.line.failed:
                 name = f"{name} {FAILURE_SIGN}"
-            lines.append(TableLine(trace, name, stroke.role, stroke.glyph))
+            lines.append(replace(stroke, traces=(trace,), label=name))
     name_width = 0 if overlaid else plot.size.width // 2
     rows = line_table(lines, plot.symbols, options.cursor, plot.size.width, window, plot.place, name_width)
     own = next((stroke for stroke in strokes if any(trace.run.id == run.id for trace in stroke.traces)), None)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from tuimon.analysis.aligned_steps import step_name
 from tuimon.draw.numbers import format_exact, format_value, thousands
+from tuimon.draw.rows import stripped_row
 from tuimon.draw.table import aligned
-from tuimon.model.views import Role, Row, Rows, Span, Symbols
+from tuimon.model.views import Role, Rows, Span, Symbols
 from tuimon.panels._charts.captions import cursor_value, superseded_value
-from tuimon.panels._charts.traces import Trace
+from tuimon.panels._charts.traces import Stroke, Trace
 from tuimon.store import METRIC_AXIS, Curve, CurvePoint
 from tuimon.text import clean, fit_distinct
 
@@ -21,18 +21,8 @@ _LABEL = 32
 """Maximum cells of a name."""
 
 
-class TableLine(NamedTuple):
-    """A row of the table."""
-
-    trace: Trace
-    label: str
-    role: Role
-    glyph: str = ""
-    """The marker of the line; "" for a dot."""
-
-
 def line_table(
-    lines: Sequence[TableLine],
+    lines: Sequence[Stroke],
     symbols: Symbols,
     cursor: int | None,
     width: int,
@@ -40,7 +30,7 @@ def line_table(
     place: str,
     name_width: int,
 ) -> Rows:
-    """Return a heading and a row for each line, in at most `width` cells. There is at least one line.
+    """Return a heading and a row for each line of one trace, in at most `width` cells. There is at least one.
 
     Columns: the exact value at the cursor (a step), with that of a superseded attempt; last, lowest and highest value
     with their places on the x axis (on an axis of times, their steps); mean and standard deviation; number of points;
@@ -49,7 +39,7 @@ def line_table(
     the axis, "" for its step. name_width: maximum cells of a name, 0 for those of a run's name.
     """
     sign = "+-" if symbols is Symbols.ASCII else "±"
-    traces = [line.trace for line in lines]
+    traces = [line.traces[0] for line in lines]
     within = [] if window is None else [trace.curve.within(*window, trace.scale) for trace in traces]
     known = [curve for curve in within if curve is not None]
     is_known = window is not None and len(known) == len(lines)  # one heading for all lines
@@ -64,21 +54,14 @@ def line_table(
     names = fit_distinct([clean(line.label) for line in lines], name_width)
     spans: list[list[Span]] = [[(head, Role.MUTED) for head in heads]]
     for line, curve, name in zip(lines, curves, names, strict=True):
-        title, *values = _cells(line, curve, f"{line.glyph or '●'} {name}", sign)
+        title, *values = _cells(line.traces[0], curve, f"{line.glyph or '●'} {name}", sign)
         spans.append([(title, line.role), *((value, Role.TEXT) for value in values)])
-    return tuple(map(_stripped, aligned(spans, width, left=range(len(heads)))))
+    return tuple(map(stripped_row, aligned(spans, width, left=range(len(heads)))))
 
 
-def _stripped(row: Row) -> Row:
-    """Return a row without blanks at its end."""
-    while row and not row[-1][0].rstrip():
-        row = row[:-1]
-    return (*row[:-1], (row[-1][0].rstrip(), row[-1][1])) if row else ()
-
-
-def _cells(line: TableLine, curve: Curve, name: str, sign: str) -> tuple[str, ...]:
+def _cells(trace: Trace, curve: Curve, name: str, sign: str) -> tuple[str, ...]:
     """Return the cells of a row with the statistics of these points of the curve."""
-    trace, factor = line.trace, line.trace.factor
+    factor = trace.factor
     least, most = (curve.min, curve.max) if factor > 0 else (curve.max, curve.min)
     statistics = curve.mean_variance
     mean = "-"

@@ -6,7 +6,7 @@ compare(runs).main.rows      the runs, or groups of runs that differ only in the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,14 +24,12 @@ from tuimon.analysis.comparing import (
 )
 from tuimon.analysis.comparison_axis import ComparisonAxis, Place, comparison_axis
 from tuimon.analysis.comparison_rows import Measured, MetricRows, compare_rows, first_line, main_metric
-from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.run_states import failures_of
 from tuimon.analysis.setting_effects import SettingEffect, setting_effects
 from tuimon.model.alerts import Alert
 from tuimon.panels._charts.overlay_lines import seed_group_key
 from tuimon.panels._metrics import MetricReading, reading_of
 from tuimon.panels._run_facts import comparable_facts, headlines_first, settings_of
-from tuimon.redact import redacted
 from tuimon.store import Run
 from tuimon.text import clean
 from tuimon.vocabulary import unit_text
@@ -125,7 +123,6 @@ class Comparison(Struct, frozen=True, eq=False):
 def compare(
     runs: Sequence[Run],
     selected: Collection[str] | None = None,
-    show_secrets: bool = False,
     alerts: Iterable[Alert] = (),
     reaches: float | None = None,
     x: str = "step",
@@ -139,8 +136,8 @@ def compare(
     its level. is_brief: shorten the names of the runs, as far as they stay distinct.
     """
     axis = comparison_axis(runs, x)
-    differences, same = compared_settings([run.config if show_secrets else settings_of(run) for run in runs])
-    about, _ = compared_settings([comparable_facts(run) if show_secrets else _facts_about(run) for run in runs])
+    differences, same = compared_settings(list(map(settings_of, runs)))
+    about, _ = compared_settings(list(map(comparable_facts, runs)))
     failures = tuple(failures_of([run.id for run in runs], alerts))
     labels = distinct_names([clean(run.name) for run in runs]) if is_brief else run_labels(runs)
     groups = _groups(runs)
@@ -217,9 +214,3 @@ def _measured(readings: Sequence[MetricReading | None]) -> list[Measured | None]
         return Measured(own.curve, factor, clean(unit_text(unit or "")))
 
     return [None if own is None else measured(own) for own in readings]
-
-
-@cached_per_run
-def _facts_about(run: Run) -> Mapping[str, Any]:
-    """Return the comparable facts about a run, without secrets. Redacting them in each redraw would be slow."""
-    return redacted(comparable_facts(run))

@@ -18,13 +18,13 @@ from tuimon.analysis.comparison_rows import Row as RunRow
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_duration, format_exact, format_number, format_value
-from tuimon.draw.table import TextColumn, TextTable, aligned
+from tuimon.draw.table import TextColumn, TextTable, table_rows
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._metrics import SECONDARY_PANELS, label_of
 from tuimon.panels.lists.comparison import Comparison
 from tuimon.redact import redacted
 from tuimon.run_notes import note_of
-from tuimon.text import cell_width, clean, first_names, fit, shown_path
+from tuimon.text import clean, first_names, shown_path
 
 _CELL, _FACT = 24, 48
 """Maximum characters of a setting, and of a fact about a run, such as its command line."""
@@ -93,25 +93,11 @@ def screen_rows(comparison: Comparison, now: float, symbols: Symbols, width: int
     """Return the sentences and tables as rows. Sentences are wrapped at `width` cells; tables are as wide as needed."""
     rows: list[Row] = [row for sentence in comparison.sentences for row in _wrapped(sentence, width, Role.VALUE)]
     for table in comparison_tables(comparison, now):
-        rows += [(), ((table.title, Role.TITLE),), *_table_rows(table)]
+        rows += [(), ((table.title, Role.TITLE),), *table_rows(table)]
         rows += _wrapped(table.note, width, Role.MUTED) if table.note else []
     if symbols is not Symbols.ASCII:
         return rows
     return [tuple((text.translate(_ASCII), role) for text, role in row) for row in rows]
-
-
-def _table_rows(table: TextTable) -> Iterator[Row]:
-    """Yield the head and the rows of a table, numbers to the right; warnings have their colour."""
-    if not table.names:
-        return
-    columns = [TextColumn(table.head, table.names, left=True), *table.columns]
-    roles = [Role.TEXT, *(Role.WARNING if column.head == "remark" else Role.VALUE for column in table.columns)]
-    rows = [[(column.head, Role.MUTED) for column in columns]]
-    for cells in zip(*(column.cells for column in columns), strict=True):
-        texts = (fit(text, min(cell_width(text), _WIDEST), "ends") for text in cells)
-        rows.append(list(zip(texts, roles, strict=True)))
-    left = {place for place, column in enumerate(columns) if column.left}
-    yield from ((_GAP, *row) for row in aligned(rows, 1 << 16, left=left))
 
 
 def _wrapped(text: str, width: int, role: Role) -> list[Row]:

@@ -8,15 +8,15 @@ from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.attempts import attempts_of
 from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.log_files import unread_parts
-from tuimon.analysis.words import damage_text
-from tuimon.draw.numbers import format_bytes, format_count
+from tuimon.draw.table import table_rows
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.model.views import Role, Row
 from tuimon.panels import plural
+from tuimon.panels.lists.files_table import files_table
 from tuimon.panels.lists.run_selection import count_alerts
 from tuimon.panels.lists.settings import SETTINGS_SOURCES, Setting, settings_tree, visible_rows
 from tuimon.run_notes import RunNote, note_of
-from tuimon.store import Run, Snapshot, StreamView
+from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, fit, local_time, shown_path
 from tuimon.tui.action import Action
 from tuimon.tui.screens.lines import Entry, LinesScreen
@@ -28,7 +28,7 @@ _RUNS = 20
 """Number of runs whose files are listed, besides the run that is shown."""
 _COMPARED_METRICS = 1000
 """Maximum number of metrics whose files are compared for the list."""
-_ATTEMPTS, _NAME = 20, 28
+_ATTEMPTS, _NAME, _SOURCE = 20, 28, 38
 """Number of attempts that are listed, the last ones, and cells of the name of a file."""
 _WIDEST_NAME = 36
 _NO_SETTINGS = f"no settings in the logs of this run; {SETTINGS_SOURCES}"
@@ -218,9 +218,9 @@ def note_entries(snapshot: Snapshot, shown: Run | None) -> Iterator[Entry[Target
         if number <= _RUNS or shown is None or run.id == shown.id:
             yield Entry(())
             yield Entry(((clean(run.name), Role.TITLE), (f"  {shown_path(run.path)}", Role.MUTED)))
-            yield from (Entry(row) for row in _files(run))
+            yield from map(Entry, table_rows(files_table(run), _SOURCE))
             if shown is not None and run.id == shown.id:
-                yield from (Entry(row) for row in _attempts(run))
+                yield from map(Entry, _attempts(run))
             if shown is not None and run.id == shown.id and (conflict := _conflict(run)):
                 yield Entry(((f"  {conflict}", Role.WARNING),))
 
@@ -245,24 +245,6 @@ def _conflict(run: Run) -> str:
     return hidden_conflict(run)
 
 
-def _files(run: Run) -> list[Row]:
-    """Return a row for each source of a run: format, points, size, source, number of files and problems."""
-    groups: dict[tuple[str, ...], list[StreamView]] = {}
-    for stream in run.streams:
-        status = stream.status
-        problems = [] if status is None or status.state == "current" else [status.state]
-        if status is not None and status.damaged:
-            problems.append(damage_text(status.damaged, status.damaged_bytes, status.cut_short))
-        if status is not None and status.message and not (run.point_count and _is_other_text(stream)):
-            if status.message.startswith(status.state):
-                problems = problems[1:]
-            problems.append(clean(status.message))
-        if status is None:
-            problems.append("waiting")
-        groups.setdefault((clean(stream.info.format), clean(stream.info.source), *problems), []).append(stream)
-    return [_source(streams, *facts) for facts, streams in groups.items()]
-
-
 def _attempts(run: Run) -> Iterator[Row]:
     """Yield a row for each attempt of a training that has a file of its own: its steps, and how it ended."""
     attempts = attempts_of(run)
@@ -281,25 +263,3 @@ def _attempts(run: Run) -> Iterator[Row]:
         )
     if len(attempts) > _ATTEMPTS:
         yield ((f"    and {len(attempts) - _ATTEMPTS} earlier files", Role.MUTED),)
-
-
-def _is_other_text(stream: StreamView) -> bool:
-    """Return whether a stream is console text that can be read and gave no point, so that its message is only about
-    lines without points; they matter in a run without any other."""
-    is_read = stream.status is not None and stream.status.state == "current"
-    return stream.info.format == "console" and not stream.point_count and is_read
-
-
-def _source(streams: list[StreamView], log_format: str, source: str, *problems: str) -> Row:
-    known = [stream.status for stream in streams if stream.status is not None]
-    points = sum(stream.point_count for stream in streams)
-    count = f"{format_count(points)} point{'' if points == 1 else 's'}"
-    size = format_bytes(sum(status.size for status in known)) if known else ""
-    bad = any(status.state in ("gone", "unreadable", "unsupported") or status.damaged for status in known)
-    more = [f"{len(streams)} files"] if len(streams) > 1 else []
-    return (
-        (f"  {fit(log_format, 14)}", Role.MUTED),
-        (f"{count:>14} {size:>10}  ", Role.MUTED),
-        (f"{source}  ", Role.TEXT),
-        (", ".join([*more, *problems]), Role.WARNING if bad else Role.MUTED),
-    )

@@ -74,7 +74,7 @@ def unusual_metrics(run: Run, step: int, stop: Callable[[], bool]) -> dict[str, 
     from tuimon.exports.around import around
 
     entries = [entry for entry in around(run, step, stop) if entry.unusual]
-    entries.sort(key=lambda entry: -abs(entry.deviations or 0.0) if math.isfinite(entry.value) else -math.inf)
+    entries.sort(key=lambda entry: -abs(entry.distance or 0.0) if math.isfinite(entry.value) else -math.inf)
     return {entry.name: math.nan if entry.usual is None else entry.usual for entry in entries}
 
 

@@ -21,4 +21,4 @@ def _files(job: Job) -> Iterator[File]:
     yield "points.tally", write
 
 
-EXPORT = Export("tally", "every point as a line of a tally log", ".tally", _files, points_only=True)
+EXPORT = Export("tally", "every point as a line of a tally log", ".tally", _files, in_steps=True)
