@@ -16,7 +16,7 @@ from tuimon.exports.summary import metric_summaries
 from tuimon.exports.summary_text import as_text
 from tuimon.model.views import Symbols
 from tuimon.monitor.local import open_run
-from tuimon.panels import arrange, loss_of, name_of, reward_of
+from tuimon.panels import loss_of, name_of, reward_of
 from tuimon.panels.lists.comparison import compare
 from tuimon.panels.lists.multiples import first_metric
 from tuimon.panels.lists.run_metrics import METRIC, is_renamed, metric_of, metric_with_words, name_in, other_names
@@ -114,10 +114,3 @@ def test_column_has_the_name_that_was_typed_and_marks_runs_with_another_one() ->
     assert "*500" in score
     assert "*" not in reward
     assert "1.250" in reward
-
-
-def test_version_number_of_the_progress_bar_of_lightning_has_no_chart() -> None:
-    run = run_of(
-        {"v_num": (STEPS, [1.0] * len(STEPS)), "train_loss": (STEPS, list(STEPS)), "custom": (STEPS, list(STEPS))}
-    )
-    assert [panel.id for panel in arrange(run)] == ["loss", "metric:custom"]

@@ -271,17 +271,6 @@ def test_block_means_equal_those_computed_directly(
         assert mean == pytest.approx(finite.mean()) if len(finite) else math.isnan(mean)
 
 
-def test_a_run_without_known_concepts_begins_with_its_most_telling_metrics() -> None:
-    names = ("Stats/Inference time", "frozen_layers", "buffer_size", "lr", "wobble", "my_score", "_step", "_timestamp")
-    series = {name: (range(20), [1.0] * 20 if name == "frozen_layers" else list(range(20))) for name in names}
-    ids = [panel.id.removeprefix("metric:") for panel in arrange(run_of(series))]
-    assert ids == ["my_score", "wobble", "lr", "Stats/Inference time", "buffer_size", "frozen_layers"]
-    known = [panel.id for panel in arrange(run_of(series | {"train/reward": series["wobble"]}))]
-    assert known[:4] == ["reward", "metric:my_score", "lr", "metric:wobble"], (
-        "the panels of known concepts keep their order"
-    )
-
-
 def test_the_order_of_charts_changes_only_when_points_double() -> None:
     store = store_of({"stuck": (range(20), [1.0] * 20), "wobble": (range(20), list(range(20)))})
 
@@ -295,12 +284,6 @@ def test_the_order_of_charts_changes_only_when_points_double() -> None:
     steps = range(24, 90)
     feed(store, {"stuck": (steps, [float(x) for x in steps]), "wobble": (steps, [float(x) for x in steps])}, 20)
     assert order() == ["stuck", "wobble"]
-
-
-def test_what_was_logged_once_long_ago_has_no_chart() -> None:
-    series = {"wobble": (range(20), list(range(20))), "old": ([0], [1.0]), "old_score": ([0], [1.0])}
-    ids = [panel.id.removeprefix("metric:") for panel in arrange(run_of(series | {"new": ([19], [1.0])}))]
-    assert ids == ["old_score", "wobble", "new"], "a result, and what may go on"
 
 
 def test_relevance_begins_with_the_reward_and_its_mean() -> None:
