@@ -114,32 +114,6 @@ def test_a_section_of_many_metrics_has_sections_of_its_own() -> None:
     assert [panel.title for panel in sectioned(tuple(memory), True, ())] == ["memory/sample/", "memory/train/"]
 
 
-@given(
-    kinds=st.lists(st.sampled_from(["heading", "chart", "chart", "chart"]), min_size=1, max_size=40),
-    width=st.integers(10, 200),
-    height=st.integers(3, 60),
-    larger=st.integers(-4, 4),
-)
-def test_sections_on_pages(kinds: list[str], width: int, height: int, larger: int) -> None:
-    drawn = pages(width, height, [PanelRequest(kind, 0) for kind in kinds], larger)
-    assert [box.index for page in drawn for box in page] == list(range(len(kinds)))
-    for page in drawn:
-        taken = np.zeros((height, width), int)
-        for box in page:
-            assert box.width >= 1
-            assert box.height >= 1
-            assert box.y + box.height <= height
-            assert box.x + box.width <= width
-            taken[box.y : box.y + box.height, box.x : box.x + box.width] += 1
-            if kinds[box.index] == "heading":
-                assert (box.width, box.height) == (width, 1)
-        assert taken.max() <= 1, "boxes do not overlap"
-    for page in drawn[:-1]:
-        last = page[-1].index
-        alone = kinds[last] == "heading" and kinds[last + 1] == "chart"
-        assert not alone or len(page) == 1, "a heading is on the page of its charts"
-
-
 def test_charts_are_resized_within_readable_limits() -> None:
     for width, height in ((80, 21), (120, 37), (200, 47), (40, 9)):
         sizes = [grid_shape(width, height, larger) for larger in range(5, -6, -1)]
