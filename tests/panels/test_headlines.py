@@ -19,7 +19,16 @@ from tuimon.monitor.local import open_run
 from tuimon.panels import loss_of, name_of, reward_of
 from tuimon.panels.lists.comparison import compare
 from tuimon.panels.lists.multiples import first_metric
-from tuimon.panels.lists.run_metrics import METRIC, is_renamed, metric_of, metric_with_words, name_in, other_names
+from tuimon.panels.lists.run_metrics import (
+    METRIC,
+    is_renamed,
+    metric_of,
+    metric_with_words,
+    name_in,
+    other_names,
+    repeated_columns,
+    value_of,
+)
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run, Snapshot
 
@@ -64,6 +73,12 @@ def test_another_spelling_of_the_reward_is_the_headline_of_each_run(ppo: Snapsho
     assert first_metric((other, *ppo.runs), other) == "train/reward"
     assert name_in(ppo.runs[0], "train/reward") == MEAN
     assert name_in(ppo.runs[0], "reward") == "reward", "its own name"
+    runs = (*ppo.runs, *runs_of({"reward": ([1, 2], [1.0, 3.0])}, {"episode_reward": ([1, 2], [4.0, 200.0])}))
+    assert [value_of(run, "reward") for run in runs] == [10240.0, 3.0, 200.0], "no mixture with the rewards of episodes"
+    assert value_of(ppo.runs[0], "best(reward)") == 10240.0
+    assert "reward" in repeated_columns(runs[:1], "reward") & repeated_columns(runs[1:], "reward")
+    assert "reward" not in repeated_columns(runs[1:], "best(reward)")
+    assert (other_names(runs, "reward"), metric_with_words(runs, "reward")) == ((), "reward")
 
 
 def test_line_names_an_accuracy_and_the_loss_of_several() -> None:

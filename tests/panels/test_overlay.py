@@ -80,14 +80,3 @@ async def test_marked_runs_are_drawn_over_the_one_that_is_shown(tmp_path: Path) 
         await pilot.press("r", "g", "down", "space")
         await pilot.press("escape")
         await until(app, pilot, lambda s: "2 overlaid" not in s)
-
-
-async def test_seeds_as_one_by_a_key(tmp_path: Path) -> None:
-    for seed in range(3):
-        write(tmp_path / "many", f"ppo_seed{seed}", 10, 0.1 * (seed + 1), seed=seed, optim={})
-    async with opened(tmp_path / "many") as (app, pilot):
-        await until(app, pilot, lambda s: "of 3" in s and app.snapshot.progress.caught_up)
-        await pilot.press("u")
-        await until(app, pilot, lambda s: "seeds merged" in s and "ppo ×3 1.700" in s)
-        await pilot.press("u")
-        await until(app, pilot, lambda s: "seeds merged" not in s and "drawn separately" in s)

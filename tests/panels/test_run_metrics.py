@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from support.made_run import runs_of, text
 from support.tables import column_of
 
 from tuimon.analysis.run_filter import parse
 from tuimon.model.views import Symbols
-from tuimon.monitor.local import open_run
-from tuimon.panels._run_facts import reward_of
 from tuimon.panels.lists.run_metrics import (
     METRIC,
     metric_of,
     metric_with_words,
-    other_names,
-    repeated_columns,
     value_of,
 )
 from tuimon.panels.lists.run_selection import FilterFields, filter_problem, list_runs
@@ -65,26 +59,6 @@ def test_the_best_value_of_a_metric_can_be_a_column() -> None:
     column = column_of(run_columns(listing), METRIC)
     assert [text(column.show(run, 8)) for run in RUNS[:3]] == ["0.4000", "*0.2000", "*0.7000"]
     assert column.head == "best(val_loss)"
-
-
-def test_reward_is_the_one_that_all_screens_show(tmp_path: Path) -> None:
-    """SB3's monitor.csv has the reward of each episode by that name; the list was sorted by a mixture of both."""
-    episodes = "".join(f"500.0,500,{number}.0\n" for number in range(1, 9))
-    (tmp_path / "monitor.csv").write_text('#{"t_start": 1700000000.0, "env_id": "CartPole-v1"}\nr,l,t\n' + episodes)
-    rows = "".join(f"{100 + number},{2048 * number}\n" for number in range(1, 30))
-    (tmp_path / "progress.csv").write_text("rollout/ep_rew_mean,time/total_timesteps\n" + rows)
-    both = open_run(tmp_path).runs[0]
-    assert both.curve("reward").last is not None, "the rewards of the episodes are in the run"
-    headline = reward_of(both)
-    assert headline is not None
-    assert headline.metric == "rollout/ep_rew_mean"
-    runs = (both, *runs_of({"reward": (STEPS, [1, 2, 3])}, {"episode_reward": (STEPS, [4, 5, 200])}))
-    assert [value_of(run, "reward") for run in runs] == [129, 3, 200]
-    assert value_of(both, "best(reward)") == 129
-    assert repeated_columns(runs[:1], "reward") == repeated_columns(runs[1:], "reward") >= {"reward"}
-    assert "reward" not in repeated_columns(runs[1:], "best(reward)")
-    assert not other_names(runs, "reward")
-    assert metric_with_words(runs, "reward") == "reward"
 
 
 def test_filter_and_sort_by_any_metric() -> None:

@@ -29,6 +29,7 @@ from tuimon.model.views import Role, Size, Symbols
 from tuimon.panels import ChartOptions, arrange, header_panel, metric_panel, overlay_lines, together_panel
 from tuimon.run_notes import RunNote, StepNote
 from tuimon.store import Run, Store
+from tuimon.tui.arrangement import ordered
 
 _PLACE = ("panel", "size", "now", "of", "options", "about")
 """Keys of a view that say how it is made; the others are fields of it."""
@@ -47,6 +48,10 @@ def compared(case: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
         yield [panel.id for panel in arrange(made.runs[0])], case["panels"]
     if "heights" in case:
         yield {panel.id: panel.rows for panel in arrange(made.runs[0]) if panel.id in case["heights"]}, case["heights"]
+    if "relevance" in case:
+        by_relevance = ordered(made.runs[0], "relevance")
+        yield list(by_relevance[: len(case["relevance"])]), case["relevance"]
+        yield by_relevance[-1], case.get("last", by_relevance[-1])
     for wanted in case.get("views", ()):
         expected = {name: value for name, value in wanted.items() if name not in _PLACE}
         fields = Fields(*made.view(wanted))
