@@ -71,7 +71,8 @@ class MadeRuns:
 
     metrics: of its only run; or runs: name -> metrics, with configs: name -> settings. facts: topic -> value.
     restarts: [{from: step that it resumed from, or none; metrics}]. sources: [{source, rank, metrics}],
-    other logs of the run. seconds: between two steps, of all or name -> seconds.
+    other logs of the run. seconds: between two steps, of all or name -> seconds. system: how the names of
+    metrics of the machine begin.
     """
 
     def __init__(self, case: Mapping[str, Any]) -> None:
@@ -83,6 +84,10 @@ class MadeRuns:
             self._log(store, number, number, "events", 40, metrics, every)
             config = case.get("configs", {}).get(name)
             facts = case.get("facts", {}) | ({"config": config} if config else {})
+            if "system" in case:
+                begins = tuple(case["system"])
+                names = [name for name in series_of(metrics) if name.startswith(begins)]
+                facts |= {"metrics": {name: {"system": True} for name in names}}
             for topic, value in facts.items():
                 store.apply(FactFound(number, Fact(topic, value)))
         for restart in case.get("restarts", ()):
@@ -312,6 +317,11 @@ class Fields:
     def span_roles(self) -> list[str]:
         """The roles in the rows of a text."""
         return sorted({role for row in self.view.rows for part, role in row if part.strip()})
+
+    @property
+    def first_role(self) -> str:
+        """The role of the first span of a text."""
+        return str(self.view.rows[0][0][1])
 
     @property
     def ticks(self) -> list[str]:
