@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from support import warm
+from support.browser import Browser, chromium_path
 
 # With CI set, every run tests the same examples; without it, each run tests new ones. The night's are many and new:
 # --hypothesis-profile nightly, see .ci/nightly. A test that names a number of examples has that number in both.
@@ -90,6 +91,17 @@ def own_surroundings(monkeypatch: pytest.MonkeyPatch, homes: Path) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLORTERM", "truecolor")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A headless Chromium."""
+    command = chromium_path()
+    if command is None:
+        pytest.skip("no Chromium on PATH")
+    one = Browser(command, tmp_path_factory.mktemp("browser"))
+    yield one
+    one.close()
 
 
 @pytest.fixture

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +17,10 @@ from msgspec.structs import replace
 from tuimon import draw
 from tuimon.draw.chart import plot_cells, plot_columns
 from tuimon.draw.frames import GUTTER, FrameKey, x_places, y_places
-from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role, Row, Rows, Size, Symbols
+from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Mark, Role, Row, Rows, Size, Symbols
 
 NAN = math.nan
+HEADS = tomllib.loads((Path(__file__).parent / "heads.toml").read_text("utf-8"))
 RED, BLUE = Role.SERIES_0, Role.SERIES_1
 
 
@@ -86,16 +89,6 @@ train/loss                        0.4523
     )
 
 
-def test_a_truncated_legend_counts_the_other_lines() -> None:
-    lines = [Line(f"seed{number}", RED, envelope([0.1, 0.5])) for number in range(7)]
-    titles = [picture(chart(*lines, title="loss"), width, 6).splitlines()[1] for width in (90, 50, 30)]
-    assert [[word for word in title.split() if word[0] in "s+"] for title in titles] == [
-        [f"seed{number}" for number in range(7)],
-        ["seed0", "seed1", "seed2", "+4"],
-        ["seed0", "+6"],
-    ]
-
-
 def test_a_gap_marks_and_sparse_points() -> None:
     train = [0.9, 0.8, 0.7, 0.6, 0.5, NAN, NAN, 0.3, 0.3, 0.2, 0.2, 0.2] + [0.1] * 4
     gaps = np.zeros(16)
@@ -155,22 +148,23 @@ def test_small_sizes_lose_the_labels_before_the_curve() -> None:
     assert picture(view, 30, 1).rstrip().endswith(" 0.4523")
 
 
-def test_the_sign_of_a_pinned_chart_is_kept_when_its_title_is_cut() -> None:
-    view = chart(Line("", RED, envelope([0.1, 0.5])), title="eval/completions/mean_length", headline=(), sign="◆ ")
-    assert picture(view, 24, 6).splitlines()[1].split() == ["◆", "eval/…/mean_length"]
-    assert picture(view, 40, 1).splitlines()[1].startswith("◆ ")
-    assert "◆" not in picture(view, 2, 6)
-
-
-def test_the_name_of_a_single_metric_is_cut_to_the_room_beside_the_title() -> None:
-    view = chart(Line("", RED, envelope([0.1, 0.5])), title="reward")
-    view = replace(view, y=replace(view.y, label="rollout/reward_scores"))
-    titles = [picture(view, width, 6).splitlines()[1] for width in (50, 36, 24)]
-    assert [" ".join(title.split()) for title in titles] == [
-        "reward rollout/reward_scores 0.4523",
-        "reward …reward_scores 0.4523",
-        "reward 0.4523",
+@pytest.mark.parametrize("case", HEADS)
+def test_what_is_left_out_of_a_narrow_chart(case: str) -> None:
+    given = dict(HEADS[case])
+    rows = {name: given.pop(name, {}) for name in ("head", "foot")}
+    names = [label.partition("=") for label in given.pop("lines", [""])]
+    lines = [
+        Line(name, role, envelope([0.1, 0.5]), metric=name, values=(value,) if value else ())
+        for (name, _, value), role in zip(names, SERIES_ROLES, strict=False)
     ]
+    first, *change = given.pop("headline", ["0.4523"]) or [""]
+    headline = ((first, Role.VALUE), *(part for text in change for part in ((" ", Role.MUTED), (text, Role.GOOD))))
+    made = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    view = chart(*lines, headline=headline, **{name: value for name, value in made.items() if name != "y_label"})
+    view = replace(view, y=replace(view.y, label=given.get("y_label", "")))
+    for name, height, place in (("head", 6, 0), ("foot", 10, -1)):
+        drawn = {width: draw.text_chart(view, Size(int(width), height)).splitlines()[place] for width in rows[name]}
+        assert {width: " ".join(row.split()) for width, row in drawn.items()} == rows[name]
 
 
 def test_a_cut_title_keeps_what_distinguishes_it_from_the_titles_alike() -> None:
@@ -189,47 +183,6 @@ def test_the_legend_and_the_roles_of_cells() -> None:
     assert {(text.strip(), role) for text, role in rows[0]} >= {("● old", RED), ("● new", BLUE), ("0.4523", Role.VALUE)}
     assert [role for text, role in rows[1] if text.strip(" ⠁⠂⠄⡀⠈⠐⠠⢀│┤")] == [Role.AXIS, RED, BLUE]
     assert all(role in {Role.AXIS, RED, BLUE} for row in rows[1:7] for _, role in row)
-
-
-def test_the_legend_has_the_last_value_of_a_line_if_it_fits() -> None:
-    lines = Line("train", RED, envelope([0.1, 0.5])), Line("val", BLUE, envelope([0.2, 0.9]), values=("0.9000",))
-    view = chart(*lines, title="loss", notes=("restart at 3", "+1 metric"))
-    titles = [picture(view, width, 6).splitlines()[1] for width in (66, 50, 36, 30)]
-    assert [" ".join(title.split()) for title in titles] == [
-        "loss ● train ● val 0.9000 restart at 3, +1 metric 0.4523",
-        "loss ● train ● val 0.9000 restart at 3 0.4523",
-        "loss ● train ● val 0.9000 0.4523",
-        "loss ● train ● val 0.4523",
-    ]
-
-
-def test_the_legend_takes_the_room_of_the_change_but_not_of_the_value() -> None:
-    lines = Line("train", RED, envelope([0.1, 0.5])), Line("val", BLUE, envelope([0.2, 0.9]))
-    headline: Row = (("0.4523", Role.VALUE), (" ", Role.MUTED), ("↓ 0.1234", Role.GOOD))
-    titles = [
-        picture(chart(*lines, title="loss", headline=headline), width, 6).splitlines()[1] for width in (40, 36, 28)
-    ]
-    assert [title.split() for title in titles] == [
-        ["loss", "●", "train", "●", "val", "0.4523", "↓", "0.1234"],
-        ["loss", "●", "train", "●", "val", "0.4523"],
-        ["loss", "●", "train", "●", "val", "0.4523"],
-    ]
-
-
-@pytest.mark.parametrize(
-    ("title", "labels", "legend"),
-    [
-        ("KL", ("KL to reference", "approx KL to old policy"), "KL  ● to refere…  ● approx KL …  1.451"),
-        ("clip", ("actor/ppo_clipfrac", "actor/clipfrac"), "clip  ● ppo_clipfr…  ● clipfrac  1.451"),
-        ("samples per second", ("train", "val"), "samples per second  ● t…  ● val  1.451"),
-        ("reward", ("R / Total reward (mean)", "R / Step reward (mean)"), "reward  ● Total r…  ● Step rew…  1.451"),
-    ],
-)
-def test_two_lines_have_a_legend_in_a_narrow_chart(title: str, labels: tuple[str, str], legend: str) -> None:
-    curve = envelope([0.1, 0.5])
-    lines = [Line(label, role, curve, metric=label) for label, role in zip(labels, (RED, BLUE), strict=True)]
-    headline: Row = (("1.451 nats", Role.VALUE), (" ", Role.MUTED), ("↓ 0.2186", Role.GOOD))
-    assert picture(chart(*lines, title=title, headline=headline), 38, 6).splitlines()[1] == legend
 
 
 def test_charts_above_each_other_align() -> None:
@@ -367,33 +320,12 @@ def test_the_number_of_columns_of_an_envelope() -> None:
     assert plot_columns(0) == 1
 
 
-@pytest.mark.parametrize(
-    ("width", "shown"),
-    [
-        (60, "2 sources disagree, 0.52 from step 0, +1 metric"),
-        (50, "2 sources disagree, 0.52 from step 0"),
-        (40, "2 sources disagree"),
-    ],
-)
-def test_a_note_is_cut_between_its_parts(width: int, shown: str) -> None:
-    notes = ("2 sources disagree", "0.52 from step 0", "+1 metric")
-    view = chart(Line("", RED, envelope([0.0, 1.0, 2.0])), notes=notes)
-    assert picture(view, width, 10).splitlines()[-1].strip() == shown
-
-
 @pytest.mark.parametrize(("second", "labels"), [(240.0, 1), (360.0, 2)])
 def test_the_label_of_a_mark_is_whole_or_left_out(second: float, labels: int) -> None:
     marks = Mark(200.0, "alert", "nonfinite"), Mark(second, "alert", "nonfinite")
     rows = picture(chart(Line("", RED, envelope([0.0] * 50)), marks=marks), 70, 8).splitlines()
     row = next(row for row in rows if "⚑" in row)
     assert [part.strip() for part in row.split("⚑")[1:]] == [["", "nonfinite"], ["nonfinite", "nonfinite"]][labels - 1]
-
-
-@pytest.mark.parametrize(("width", "value"), [(45, "4.698 samples/s ↑ 0.1"), (36, "4.698 samples/s"), (30, "4.698")])
-def test_a_narrow_chart_shows_its_value_without_the_unit(width: int, value: str) -> None:
-    headline = ("4.698 samples/s", Role.VALUE), (" ", Role.MUTED), ("↑ 0.1", Role.GOOD)
-    view = chart(Line("", RED, envelope([0.0, 1.0])), title="samples per second", headline=headline)
-    assert picture(view, width, 8).splitlines()[1].split("second")[1].strip() == value
 
 
 @pytest.mark.parametrize("rows", range(3, 20))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,28 +12,34 @@ from tuimon.draw.layout import Box, PanelRequest, neighbour, pages
 from tuimon.model.views import Size
 
 WISHES = st.lists(
-    st.builds(PanelRequest, st.sampled_from(["chart", "bars", "heat", "text"]), st.integers(0, 20)), max_size=30
+    st.builds(PanelRequest, st.sampled_from(["chart", "chart", "bars", "heat", "text", "heading"]), st.integers(0, 20)),
+    max_size=40,
 )
 
 
-@given(st.integers(0, 260), st.integers(0, 90), WISHES)
-def test_every_panel_has_one_place_inside_the_screen(width: int, height: int, wishes: list[PanelRequest]) -> None:
-    drawn = pages(width, height, wishes)
+@given(st.integers(0, 260), st.integers(0, 90), WISHES, st.integers(-4, 4))
+def test_every_panel_has_one_place_inside_the_screen(
+    width: int, height: int, wishes: list[PanelRequest], larger: int
+) -> None:
+    drawn = pages(width, height, wishes, larger)
     assert drawn
-    seen: list[int] = []
     for page in drawn:
-        taken: set[tuple[int, int]] = set()
+        taken = np.zeros((max(height, 1), max(width, 1)), int)
         for box in page:
-            assert box.x >= 0
-            assert box.y >= 0
-            assert box.x + box.width <= max(width, 1)
-            assert box.y + box.height <= max(height, 1)
-            cells = {(x, y) for x in range(box.x, box.x + box.width) for y in range(box.y, box.y + box.height)}
-            assert not cells & taken, "two panels overlap"
-            taken |= cells
-            seen.append(box.index)
+            taken[box.y : box.y + box.height, box.x : box.x + box.width] += 1
+            assert 0 <= box.x <= box.x + box.width <= max(width, 1)
+            assert 0 <= box.y <= box.y + box.height <= max(height, 1)
+            assert wishes[box.index].kind != "heading" or not height or (box.width, box.height) == (max(width, 1), 1)
+        assert taken.max() <= 1, "two panels overlap"
+    placed = [box.index for page in drawn for box in page]
     if width and height:
-        assert sorted(seen) == list(range(len(wishes)))
+        assert sorted(placed) == list(range(len(wishes)))
+    if width >= 10 and height >= 3 and {wish.kind for wish in wishes} <= {"chart", "heading"}:
+        assert placed == sorted(placed)
+        for page in drawn[:-1]:
+            last = page[-1].index
+            alone = wishes[last].kind == "heading" and wishes[last + 1].kind == "chart"
+            assert not alone or len(page) == 1, "a heading is on the page of its charts"
 
 
 DASHBOARD = [

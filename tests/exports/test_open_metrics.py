@@ -49,7 +49,7 @@ def value(found: Samples, name: str, **labels: str) -> float:
     return result
 
 
-@pytest.mark.parametrize("name", ["exports", "tensorboard", "json", "csv", "console", "wandb"])
+@pytest.mark.parametrize("name", ["exports", "tensorboard", "csv", "wandb"])
 def test_every_last_value_of_the_samples_is_there(name: str) -> None:
     snapshot = open_run(DATA / name)
     found = parsed(text_of(snapshot, time.time()))

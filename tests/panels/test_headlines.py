@@ -5,23 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.made_run import run_of, runs_of, snapshot_of, text
-from support.tables import run_rows
+from support.made_run import run_of, runs_of, snapshot_of
 
 from tuimon.analysis.concepts import metrics_of
-from tuimon.draw.table import Order
 from tuimon.exports.compare import as_text as compared
 from tuimon.exports.line import line
 from tuimon.exports.summary import metric_summaries
 from tuimon.exports.summary_text import as_text
-from tuimon.model.views import Symbols
 from tuimon.monitor.local import open_run
-from tuimon.panels import arrange, loss_of, name_of, reward_of
+from tuimon.panels import loss_of, name_of, reward_of
 from tuimon.panels.lists.comparison import compare
 from tuimon.panels.lists.multiples import first_metric
-from tuimon.panels.lists.run_metrics import METRIC, is_renamed, metric_of, metric_with_words, name_in, other_names
-from tuimon.panels.lists.runs import Listing
-from tuimon.store import Run, Snapshot
+from tuimon.panels.lists.run_metrics import (
+    metric_with_words,
+    name_in,
+    other_names,
+    repeated_columns,
+    value_of,
+)
+from tuimon.store import Snapshot
 
 MEAN = "rollout/ep_rew_mean"
 STEPS = range(10, 130, 10)
@@ -64,6 +66,12 @@ def test_another_spelling_of_the_reward_is_the_headline_of_each_run(ppo: Snapsho
     assert first_metric((other, *ppo.runs), other) == "train/reward"
     assert name_in(ppo.runs[0], "train/reward") == MEAN
     assert name_in(ppo.runs[0], "reward") == "reward", "its own name"
+    runs = (*ppo.runs, *runs_of({"reward": ([1, 2], [1.0, 3.0])}, {"episode_reward": ([1, 2], [4.0, 200.0])}))
+    assert [value_of(run, "reward") for run in runs] == [10240.0, 3.0, 200.0], "no mixture with the rewards of episodes"
+    assert value_of(ppo.runs[0], "best(reward)") == 10240.0
+    assert "reward" in repeated_columns(runs[:1], "reward") & repeated_columns(runs[1:], "reward")
+    assert "reward" not in repeated_columns(runs[1:], "best(reward)")
+    assert (other_names(runs, "reward"), metric_with_words(runs, "reward")) == ((), "reward")
 
 
 def test_line_names_an_accuracy_and_the_loss_of_several() -> None:
@@ -83,41 +91,3 @@ def test_loss_of_each_step_is_the_loss_in_every_command() -> None:
         assert metric_summaries(run)[0].name == "train_loss_step"
     assert compare(runs).metrics[0].name == "train_loss_step"
     assert "train_loss_step" in "\n".join(compared(compare(runs), 1.8e9)).split("train_loss_epoch")[0]
-
-
-def _list(listing: Listing, runs: tuple[Run, ...], width: int) -> list[str]:
-    return [text(row) for row in run_rows(runs, listing, width, order=Order(METRIC))]
-
-
-def test_list_names_the_metric_of_its_loss_where_there_is_room() -> None:
-    runs = runs_of(LIGHTNING, LIGHTNING)
-    listing = Listing(1.8e9, Symbols.BRAILLE)
-    assert "train_loss_step" in _list(listing, runs, 160)[0]
-    narrow = _list(listing, runs, 50)[0]
-    assert "loss" in narrow
-    assert "train" not in narrow
-    mixed = runs_of(LIGHTNING, {"loss": ([1, 2], [1.0, 0.5])})
-    assert "train_loss_step" not in _list(listing, mixed, 160)[0]
-
-
-def test_column_has_the_name_that_was_typed_and_marks_runs_with_another_one() -> None:
-    runs = runs_of(
-        {"eval/score": ([1, 2], [400.0, 500.0]), "reward": ([1], [1.0])}, {"eval/reward": ([1, 2], [0.5, 1.25])}
-    )
-    assert metric_with_words(runs, "eval/reward") == metric_with_words(runs, "EVAL/reward") == "eval/reward"
-    assert other_names(runs, "eval/reward") == ("eval/score",)
-    reading = metric_of(runs[1], "eval/reward")
-    assert reading is not None
-    assert not is_renamed(reading, "eval/reward")
-    head, score, reward = _list(Listing(1.8e9, Symbols.BRAILLE, metric="eval/reward"), runs, 120)
-    assert "eval/reward" in head
-    assert "*500" in score
-    assert "*" not in reward
-    assert "1.250" in reward
-
-
-def test_version_number_of_the_progress_bar_of_lightning_has_no_chart() -> None:
-    run = run_of(
-        {"v_num": (STEPS, [1.0] * len(STEPS)), "train_loss": (STEPS, list(STEPS)), "custom": (STEPS, list(STEPS))}
-    )
-    assert [panel.id for panel in arrange(run)] == ["loss", "metric:custom"]

@@ -8,7 +8,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.dashboard import opened, text, until
 from support.made_run import START, run_of
 from support.programs import write_rows
 
@@ -52,38 +51,22 @@ def test_each_run_has_the_checkpoints_in_its_directory_as_they_appear_and_disapp
     log(tmp_path / "b" / "log")
     for name in ("a/checkpoint-40", "a/output/checkpoint-20", "b/ckpts/global_step_60", "b/ckpts/best", "c/step_5"):
         (tmp_path / name).mkdir(parents=True)
+    files = ("epoch=1-step=30.ckpt", "weights/checkpoint_60.pt", "weights/model-step-60.safetensors", "last.ckpt")
+    for name in (*files, "model-00001-of-00002.safetensors", "step_80.npz"):
+        (tmp_path / "a" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "a" / name).touch()
     monitor = LocalMonitor([tmp_path])
     monitor.update()
     before = monitor.snapshot()
-    assert {run.name: run.checkpoints for run in before.runs} == {"a": (20, 40), "b": (60,)}
+    assert {run.name: run.checkpoints for run in before.runs} == {"a": (20, 30, 40, 60), "b": (60,)}
     (tmp_path / "a" / "checkpoint-80").mkdir()
     shutil.rmtree(tmp_path / "a" / "checkpoint-40")
+    (tmp_path / "a" / "epoch=1-step=30.ckpt").unlink()
+    (tmp_path / "a" / "epoch=2-step=90.ckpt").touch()
     assert monitor.update()
-    assert {run.name: run.checkpoints for run in monitor.snapshot().runs} == {"a": (20, 80), "b": (60,)}
-    assert before.runs[0].checkpoints == (20, 40), "a snapshot stays as it is"
+    assert {run.name: run.checkpoints for run in monitor.snapshot().runs} == {"a": (20, 60, 80, 90), "b": (60,)}
+    assert before.runs[0].checkpoints == (20, 30, 40, 60), "a snapshot stays as it is"
     assert not monitor.update()
-
-
-def test_checkpoint_files_are_tracked_as_they_appear_and_disappear(tmp_path: Path) -> None:
-    log(tmp_path / "a")
-    names = (
-        "a/epoch=1-step=40.ckpt",
-        "a/weights/checkpoint_60.pt",
-        "a/weights/model-step-60.safetensors",
-        "a/last.ckpt",
-    )
-    for name in (*names, "a/model-00001-of-00002.safetensors", "a/step_80.npz"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
-    (tmp_path / "a" / "checkpoint-20").mkdir()
-    monitor = LocalMonitor([tmp_path])
-    monitor.update()
-    [run] = monitor.snapshot().runs
-    assert run.checkpoints == (20, 40, 60)
-    (tmp_path / "a" / "epoch=1-step=40.ckpt").unlink()
-    (tmp_path / "a" / "epoch=2-step=80.ckpt").touch()
-    assert monitor.update()
-    assert monitor.snapshot().runs[0].checkpoints == (20, 60, 80)
 
 
 def save(directory: Path, number: int, epoch: float, rows: int, when: float) -> None:
@@ -176,14 +159,3 @@ def test_an_overlay_has_the_marks_of_the_displayed_run_and_the_restarts_of_the_b
 def test_a_run_without_checkpoints_and_evaluations_has_no_legend() -> None:
     run = run_of({"m": ([1, 2, 3], [1.0, 2.0, 3.0])})
     assert len(chart(run, ChartOptions(fullscreen=True), "m").table) == 2
-
-
-async def test_a_checkpoint_that_is_written_while_one_looks_appears(tmp_path: Path) -> None:
-    log(tmp_path / "run")
-    async with opened(tmp_path / "run", (120, 40)) as (app, pilot):
-        await until(app, pilot, lambda s: "reward" in s)
-        await pilot.press("enter")
-        await until(app, pilot, lambda s: "last @ step" in s)
-        assert "◇" not in text(app)
-        (tmp_path / "run" / "checkpoint-60").mkdir()
-        await until(app, pilot, lambda s: "◇ 1 checkpoint, the last at 60" in s)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import sys
 
 import numpy as np
@@ -25,6 +24,7 @@ from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, MetricsFound, Progress, RunFound, StreamFound, StreamStatus
 from tuimon.model.views import Role, Symbols
 from tuimon.monitor.local import open_run
+from tuimon.panels.lists.run_groups import RunGroup, group_row, group_values
 from tuimon.panels.lists.run_selection import (
     count_alerts,
     list_runs,
@@ -96,6 +96,12 @@ def test_rows_fill_any_width_exactly(runs: tuple[Run, ...], symbols: Symbols, ba
             assert "NaN" in text(rows[1 + names(runs).index("a")])
 
 
+def test_headings_of_groups_fill_any_width(runs: tuple[Run, ...]) -> None:
+    listing = Listing(NOW, Symbols.BRAILLE)
+    group, values = RunGroup("lr 0.001", runs, True), group_values(runs, listing)
+    assert all(row_width(group_row(group, listing, True, width, values)) == width for width in range(1, 130))
+
+
 def test_headings_are_aligned_with_their_columns(runs: tuple[Run, ...]) -> None:
     listing = Listing(NOW, Symbols.BRAILLE)
     fitted, head = fitted_runs(runs, listing, 120), text(run_rows(runs, listing, 120)[0])
@@ -121,79 +127,10 @@ def test_a_run_with_a_critical_alert_looks_failed_in_the_list(runs: tuple[Run, .
     assert (text_after, role_after) == (f"✗ {text_before[2:]}", Role.CRITICAL)
 
 
-def test_unknown_values_come_last_in_both_sort_directions(runs: tuple[Run, ...]) -> None:
-    listing = Listing(NOW, Symbols.BRAILLE)
-    known = ["b", WIDE]
-    assert names(list_runs(runs, listing, sort="reward"))[:2] == known
-    assert names(list_runs(runs, listing, sort="reward", reverse=True))[:2] == known[::-1]
-    for sort in ("found", "urgent", *(column.id for column in run_columns(listing))):
-        for reverse in (False, True):
-            assert set(list_runs(runs, listing, sort=sort, reverse=reverse)) == set(runs)
-
-
-def test_filtered_pinned_and_hidden(runs: tuple[Run, ...]) -> None:
-    by_name = {run.name: run for run in runs}
-    pinned = Listing(NOW, Symbols.BRAILLE, pinned=frozenset({by_name["d"].path}), hidden=frozenset({by_name["a"].path}))
-    assert names(list_runs(runs, pinned, sort="name")) == ["d", "b", WIDE]
-    assert len(list_runs(runs, pinned, show_hidden=True)) == 4
-    assert names(list_runs(runs, pinned, parse("reward>0.5"))) == ["b"]
-    assert names(list_runs(runs, pinned, parse("loss=2 -名前"), sort="name")) == ["d", "b"]
-
-
-def test_what_needs_attention_comes_first(runs: tuple[Run, ...]) -> None:
-    by_name = {run.name: run for run in runs}
-    alerts = {by_name["d"].id: 1, by_name[WIDE].id: 1}
-    listing = Listing(NOW, Symbols.BRAILLE, alerts, critical=frozenset({by_name[WIDE].id}))
-    found = names(list_runs(runs, listing, sort="urgent"))
-    assert found[:2] == [WIDE, "d"]
-    assert totals(runs, listing)[0] == "4 running, 2 with alerts", "their last points are 100 s old"
-    partly = Listing(NOW, Symbols.BRAILLE, alerts, unchecked=3)
-    assert totals(runs, partly)[0] == "4 running, 2 with alerts so far, 3 to check"
-    assert totals(runs, Listing(NOW, Symbols.BRAILLE, unchecked=4))[0] == "4 running, 0 with alerts so far, 4 to check"
-    later = Listing(NOW + 1e6, Symbols.BRAILLE)
-    assert totals(runs, later) == ("4 done", "4 not running")
-
-
-def test_state_step_reward_loss_age_and_alerts_are_visible_at_80_columns(runs: tuple[Run, ...]) -> None:
-    listing = Listing(NOW, Symbols.BRAILLE, dict.fromkeys((run.id for run in runs), 12))
-    shown = {column.id for column, _ in fitted_runs(runs, listing, 80)}
-    assert {"state", "name", "step", "age", "reward", "loss", "alerts"} <= shown
-    row = text(next(row for row in run_rows(runs, listing, 80) if " b " in text(row)))
-    assert re.search(r"running +b +1 +1 m +0.9000 +2 +12", row), row
-
-
-def test_words_find_paths_states_and_alerts(runs: tuple[Run, ...]) -> None:
-    root = runs[0].path.rpartition("/")[0]
-    alarmed = next(run for run in runs if run.name == "d")
-    listing = Listing(
-        NOW, Symbols.BRAILLE, {alarmed.id: 1}, shared_path=len(root) + 1, critical=frozenset({alarmed.id})
-    )
-    for query in ("alert", "alerts", "state:alert", "alerts>0", "critical", "state:critical", "d"):
-        assert names(list_runs(runs, listing, parse(query))) == ["d"], query
-    assert len(list_runs(runs, listing, parse("running"))) == 4
-    assert names(list_runs(runs, listing, parse("-alerts state=running b"))) == ["b"]
-    assert not list_runs(runs, listing, parse(root.rpartition("/")[2])), "what all paths share finds nothing"
-    listing = Listing(NOW, Symbols.BRAILLE, shared_path=len(root.rpartition("/")[0]) + 1)
-    assert len(list_runs(runs, listing, parse(root.rpartition("/")[2]))) == 4
-
-
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [
-        (0, "<10 s"),
-        (9.9, "<10 s"),
-        (10, "10 s"),
-        (59, "50 s"),
-        (60, "1 m"),
-        (7199, "119 m"),
-        (7200, "2 h"),
-        (172799, "47 h"),
-        (172800, "2 d"),
-        (math.nan, "-"),
-    ],
-)
-def test_ages_are_coarse(seconds: float, expected: str) -> None:
-    assert age_text(seconds) == expected
+def test_ages_are_coarse() -> None:
+    ages = {0: "<10 s", 9.9: "<10 s", 10: "10 s", 59: "50 s", 60: "1 m", 7199: "119 m", 7200: "2 h", 172799: "47 h",
+            172800: "2 d", math.nan: "-"}  # fmt: skip
+    assert {seconds: age_text(seconds) for seconds in ages} == ages
 
 
 def test_a_directory_that_all_names_share_is_left_out() -> None:

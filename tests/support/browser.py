@@ -13,6 +13,7 @@ import select
 import shutil
 import subprocess
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -152,3 +153,11 @@ class Page:
     def print(self, path: Path) -> None:
         """The page on paper, as PDF."""
         path.write_bytes(base64.b64decode(self.call("Page.printToPDF", printBackground=True)["data"]))
+
+
+def violations(page: Page) -> list[Any]:
+    """Return what breaks rules of axe-core: WCAG 2.2 A and AA, and its best practices."""
+    page.run(files("axe_core_python").joinpath("axe.min.js").read_text("utf-8") + ";0")
+    report = page.run("axe.run(document, {resultTypes: ['violations']})")
+    assert len(report["passes"]) > 15
+    return [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in report["violations"]]

@@ -43,18 +43,20 @@ def run_of(series: Series, facts: Sequence[Fact] = ()) -> Run:
     return store_of(series, facts).snapshot().runs[0]
 
 
-def runs_of(*series: Series, configs: Sequence[Mapping[str, object]] = ()) -> tuple[Run, ...]:
+def runs_of(
+    *series: Series, configs: Sequence[Mapping[str, object]] = (), names: Sequence[str] = ()
+) -> tuple[Run, ...]:
     """Return the runs of `snapshot_of`."""
-    return snapshot_of(*series, configs=configs).runs
+    return snapshot_of(*series, configs=configs, names=names).runs
 
 
-def snapshot_of(*series: Series, configs: Sequence[Mapping[str, object]] = ()) -> Snapshot:
-    """Return a snapshot with a run for each of these series, named run0, run1, …, with these settings, if any."""
+def snapshot_of(*series: Series, configs: Sequence[Mapping[str, object]] = (), names: Sequence[str] = ()) -> Snapshot:
+    """Return a snapshot with a run for each of these series, by default named run0, run1, …, with these settings."""
     store = Store()
     for number, own in enumerate(series):
-        path = f"/logs/run{number}"
-        store.apply(RunFound(number, f"run{number}", path))
-        store.apply(StreamFound(number, number, f"run{number}", f"{path}/events", "tensorboard", 40, "", 0))
+        name = names[number] if names else f"run{number}"
+        store.apply(RunFound(number, name, f"/logs/{name}"))
+        store.apply(StreamFound(number, number, name, f"/logs/{name}/events", "tensorboard", 40, "", 0))
         feed(store, own, stream=number)
         if number < len(configs):
             store.apply(FactFound(number, Fact("config", dict(configs[number]))))
