@@ -100,6 +100,7 @@ def check(run: Run, wanted: dict[str, Any]) -> None:
         "filled": curve.filled,
         "sources": list(curve.sources),
         "counts": dict(run.provenance("loss")),
+        "last_step": run.last_step,
         "disagrees": bool(run.disagreements("loss")),
     }
     for name in facts.keys() & wanted.keys():
