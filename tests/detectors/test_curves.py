@@ -42,7 +42,7 @@ def curve(text: str, noise: float = 0.0, scatter: float = 0.0, random: np.random
 
 def alerts_of(curves: Mapping[str, Floats], every: Mapping[str, int] = NONE) -> tuple[Alert, ...]:
     steps = {name: np.arange(len(values)) * every.get(name, 1) for name, values in curves.items()}
-    return Checker().check(run_of({name: (steps[name].tolist(), curves[name].tolist()) for name in curves}))
+    return Checker().check(run_of({name: (steps[name].tolist(), own.tolist()) for name, own in curves.items()}))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
@@ -62,6 +62,11 @@ def test_curve(case: dict[str, Any]) -> None:
         values = curves[alert.metric][alert.step or 0 :] if alert.metric not in every else curves[alert.metric]
         for field, value in wanted.items():
             assert_field(field, getattr(alert, field), value, values)
+        if "raised" in case:
+            counts = case["raised"], case["raised"] + 1
+            parts = [{name: values[:count] for name, values in curves.items()} for count in counts]
+            seen = [any(own.rule == alert.rule for own in alerts_of(part, every)) for part in parts]
+            assert seen == [False, True]
         if case.get("back"):
             again = {name: np.concatenate((values, values[:60])) for name, values in curves.items()}
             [over] = (own for own in alerts_of(again, every) if own.rule == wanted["rule"])
