@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from support.made_run import START, feed, store_of
+from support.made_run import START, store_of
+from support.stores import Log
 
 from tuimon.analysis.aligned_steps import aligned, counts_alike
 from tuimon.detectors import Checker
@@ -17,43 +19,32 @@ from tuimon.exports import around, compare
 from tuimon.exports.html import comparison as comparison_page
 from tuimon.exports.html import report
 from tuimon.exports.summary_text import as_text
-from tuimon.model.events import Columns, MetricsFound, StreamFound
 from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import ChartOptions, axis_word, header_panel, metric_panel
 from tuimon.panels.lists.comparison import compare as compared
 from tuimon.panels.lists.comparison_tables import screen_rows
-from tuimon.store import Run, Store
+from tuimon.store import Run
 
 UPDATES = 4
 STEPS = range(60)
 
 
-def with_console(store: Store, name: str, steps: range, times: np.ndarray) -> Run:
-    """Add a console that counts in its own way."""
-    store.apply(StreamFound(1, 0, "run/train.log", "/logs/run/train.log", "console", 10, "", 0))
-    store.apply(MetricsFound(1, 0, (name,)))
-    values = np.linspace(0, 1, len(steps))
-    counts = np.array([len(steps)], np.uint32)
-    store.apply(Columns(1, np.zeros(1, np.uint32), counts, np.array(steps, np.int64), values, times))
-    return store.snapshot().runs[0]
+def with_console(times: Any) -> Run:
+    """Return a run with a console that counts in its own way."""
+    log = trackers().stream(1, "run/train.log", 10, format="console")
+    return log.add(1, range(1, 61), np.linspace(0, 1, 60), times, "my_score").run
 
 
-def trackers() -> Store:
+def trackers() -> Log:
     """Return a run that logs a loss at each update, and timers and rewards at the first update of each step."""
-    updates, first = range(60 * UPDATES), range(0, 60 * UPDATES, UPDATES)
-    store = store_of({"actor/loss": (updates, [0.5] * len(updates)), "actor/kl": (updates, [0.1] * len(updates))})
-    sparse = {
-        "time/rollout": (first, [1.0] * 60),
-        "time/step": (first, [2.0] * 60),
-        "rewards/mean": (first, [0.0] * 60),
-    }
-    feed(store, sparse, 10)
-    return store
+    updates, first = np.arange(60 * UPDATES), np.arange(0, 60 * UPDATES, UPDATES)
+    log = Log().add_row(0, dict.fromkeys(("actor/loss", "actor/kl"), (updates, 0.5)), START + updates)
+    return log.add_row(0, dict.fromkeys(("time/rollout", "time/step", "rewards/mean"), (first, 1.0)), START + first)
 
 
 def test_steps_of_a_console_are_drawn_at_their_updates() -> None:
-    run = with_console(trackers(), "my_score", range(1, 61), START + np.arange(60.0) * UPDATES)
+    run = with_console(START + np.arange(60.0) * UPDATES)
     assert not counts_alike(run, "my_score")
     assert counts_alike(run, "actor/loss")
     assert aligned(run, "my_score").steps.tolist() == list(range(0, 60 * UPDATES, UPDATES))
@@ -64,15 +55,15 @@ def test_steps_of_a_console_are_drawn_at_their_updates() -> None:
 
 
 def test_a_count_without_times_is_drawn_as_logged_and_said_so() -> None:
-    run = with_console(trackers(), "my_score", range(1, 61), np.full(60, np.nan))
+    run = with_console(None)
     assert aligned(run, "my_score") is run.curve("my_score")
     assert chart(run, "my_score").x.label == "steps of its own"
     assert chart(run, "actor/loss").x.label == ""
 
 
 def test_a_cursor_reads_an_aligned_curve_at_the_step_of_the_others() -> None:
-    run = with_console(trackers(), "my_score", range(1, 61), START + np.arange(60.0) * UPDATES)
-    view = metric_panel("my_score").view(run, Size(80, 12), START, Symbols.BRAILLE, ChartOptions(cursor=120))
+    run = with_console(START + np.arange(60.0) * UPDATES)
+    view = chart(run, "my_score", cursor=120)
     assert view.cursor == 120
     assert float(view.headline[0][0]) == pytest.approx(30 / 59, abs=1e-3)
 
@@ -89,35 +80,8 @@ def test_any_metric_that_grows_can_be_the_axis() -> None:
     assert chart(run, "loss", "metric:loss").extent == (0.0, 59.0), "steps instead"
 
 
-def chart(run: Run, metric: str, axis: str = "step") -> ChartView:
-    return metric_panel(metric).view(run, Size(80, 12), START, Symbols.BRAILLE, ChartOptions(axis))
-
-
-EPOCHS = "epoch,loss,val_loss\n" + "".join(
-    f"{epoch},{2 / (epoch + 1)},{0.4 + (epoch - 12) ** 2 / 500}\n" for epoch in range(40)
-)
-
-
-def test_a_table_of_epochs_is_counted_in_epochs(tmp_path: Path) -> None:
-    (tmp_path / "training.csv").write_text(EPOCHS)
-    snapshot = open_run(tmp_path)
-    [run] = snapshot.runs
-    assert axis_word(run, "step") == "epoch"
-    header = "".join(part for part, _ in header_panel().view(run, Size(100, 2), START, Symbols.BRAILLE).rows[1])  # type: ignore[union-attr]
-    assert header.startswith("epoch 39 ")
-    chart = metric_panel("loss").view(
-        run, Size(120, 30), START, Symbols.BRAILLE, ChartOptions(fullscreen=True, cursor=7)
-    )
-    assert isinstance(chart, ChartView)
-    heads = " ".join("".join(part for part, _ in row) for row in chart.table)
-    assert "epoch 7" in heads
-    assert "min @ epoch" in heads
-    messages = [alert.message for alert in Checker().check(run)]
-    assert any(message.startswith("val_loss has risen from ") and " since epoch 12" in message for message in messages)
-    assert not any("step" in message for message in messages)
-    summary = "\n".join(as_text(snapshot, START))
-    assert "epoch       39" in summary
-    assert "the last at epoch 39" in summary
+def chart(run: Run, metric: str, axis: str = "step", **options: Any) -> ChartView:
+    return metric_panel(metric).view(run, Size(120, 30), START, Symbols.BRAILLE, ChartOptions(axis, **options))
 
 
 def _losses(epoch: int) -> tuple[float, float]:
@@ -142,6 +106,7 @@ def test_every_text_names_what_the_log_counts(tmp_path: Path, name: str, text: s
     header = header_panel().view(run, Size(100, 2), START, Symbols.BRAILLE)
     alerts = Checker().check(run)
     single, comparison = replace(snapshot, runs=(run,)), compared(snapshot.runs)
+    table = chart(run, run.metrics[0], cursor=7, fullscreen=True).table
     texts = {
         "header": "".join(part for part, _ in header.rows[1]),  # type: ignore[union-attr]
         "alerts": " ".join(f"{alert.message} {alert.hint}" for alert in alerts),
@@ -155,6 +120,7 @@ def test_every_text_names_what_the_log_counts(tmp_path: Path, name: str, text: s
         "report": _words_of(report.as_html(single, START)),
         "comparison": _words_of(comparison_page.as_html(comparison, START)),
         "axis": axis_word(run, "step"),
+        "table": " ".join("".join(part for part, _ in row) for row in table),
     }
     for where, shown in texts.items():
         assert word in shown, where

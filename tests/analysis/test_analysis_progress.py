@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from support.stores import Log
 
 from tuimon.analysis.configured_length import configured_steps
 from tuimon.analysis.pace import pace_of
@@ -19,12 +20,10 @@ from tuimon.analysis.words import percentage
 from tuimon.exports.documents import plain
 from tuimon.exports.summary import summary_of
 from tuimon.exports.summary_text import as_text
-from tuimon.model.events import AttemptStarted, Columns, FactFound, MetricsFound, RunFound, StreamFound, StreamStatus
-from tuimon.model.points import Fact
+from tuimon.model.events import AttemptStarted
 from tuimon.model.views import Size, Symbols, TextView
 from tuimon.monitor.local import open_run
 from tuimon.panels import header_panel
-from tuimon.store import Store
 
 NAN = float("nan")
 
@@ -200,176 +199,108 @@ def test_no_eta_from_a_few_points():
 
 
 def test_inputs_are_gathered_from_a_run():
-    store = Store()
-    store.apply(RunFound(0, "run", "/run"))
-    assert report(progress_inputs(store.snapshot().runs[0]), 1000.0).state == "unknown"
-    store.apply(StreamFound(0, 0, "events", "/run/events", "tensorboard", 40, "", 0))
-    store.apply(MetricsFound(0, 0, ("eval", "loss")))
-    counts = np.array([1, len(STEPS)], np.uint32)
-    steps, times = np.append(20, STEPS), np.append(TIMES[20], TIMES)
-    store.apply(Columns(0, np.arange(2, dtype=np.uint32), counts, steps, steps.astype(float), times))
-    store.apply(FactFound(0, Fact("config", {"trainer": {"total_training_steps": "400", "max_steps": -1}})))
-    store.apply(StreamStatus(0, "current", "", 9, 9, LAST + 7, 0))
-    known = progress_inputs(store.snapshot().runs[0])
-    assert store.snapshot().runs[0].busiest_metric == "loss"
+    log = Log()
+    assert report(progress_inputs(log.run), 1000.0).state == "unknown"
+    log.add(0, [20], [20], TIMES[20:21], metric="eval").add(0, STEPS, STEPS, TIMES)
+    log.fact(0, "config", {"trainer": {"total_training_steps": "400", "max_steps": -1}}).status(0, LAST + 7)
+    known = progress_inputs(log.run)
+    assert log.run.busiest_metric == "loss"
     assert (known.points, known.step, known.first_step, known.total) == (102, 100, 0, 400)
     assert configured_steps({"max_steps": 10**400}) is None, "no float holds it"
     assert (known.last_wall_time, known.last_change) == (LAST, LAST + 7)
     assert known.pace.seconds_per_step == pytest.approx(2.0)
-    store.apply(FactFound(0, Fact("progress", {"step": 120, "total": 500, "epoch": 1.5})))
-    store.apply(FactFound(0, Fact("progress", {"step": 130, "total": None})))
-    store.apply(FactFound(0, Fact("state", {"state": "finished", "evidence": "exit code 0"}, wall_time=LAST + 9)))
-    known = progress_inputs(store.snapshot().runs[0])
+    log.fact(0, "progress", {"step": 120, "total": 500, "epoch": 1.5}).fact(0, "progress", {"step": 130, "total": None})
+    log.fact(0, "state", {"state": "finished", "evidence": "exit code 0"}, LAST + 9)
+    known = progress_inputs(log.run)
     assert (known.step, known.total, known.epoch) == (130, 500, 1.5)
     assert (known.logged_state, known.logged_evidence) == ("finished", "exit code 0")
 
 
 def test_pace_without_wall_times_is_that_at_which_points_arrive():
-    store = Store()
-    store.apply(RunFound(0, "run", "/run"))
-    store.apply(StreamFound(0, 0, "log", "/run/log", "console", 10, "", 0))
-    store.apply(MetricsFound(0, 0, ("loss",)))
-    store.apply(FactFound(0, Fact("progress", {"step": 0, "total": 600})))
-
-    def arrive(steps, grown, size):
-        metrics, steps = np.zeros(1, np.uint32), np.array(steps, np.int64)
-        counts = np.array([len(steps)], np.uint32)
-        store.apply(Columns(0, metrics, counts, steps, steps.astype(float), np.full(len(steps), NAN)))
-        store.apply(StreamStatus(0, "current", "", size, size, grown, 0, grown=grown))
+    log = Log().stream(0, "log", 10, format="console").fact(0, "progress", {"step": 0, "total": 600})
 
     def header(now):
-        view = header_panel().view(store.snapshot().runs[0], Size(160, 2), now, Symbols.BRAILLE)
+        view = header_panel().view(log.run, Size(160, 2), now, Symbols.BRAILLE)
         return "".join(part for part, _ in view.rows[1])
 
-    arrive([10, 20, 30], NAN, 1)  # the history, all at once
-    store.apply(StreamStatus(0, "current", "", 2, 2, LAST - 24.5, 0, grown=LAST - 24.5))  # a line without a point
+    log.add(0, [10, 20, 30]).status(0, NAN, 1)  # the history, all at once
+    log.status(0, LAST - 24.5, 2, grown=LAST - 24.5)  # a line without a point
     for number in range(6):
-        assert "ETA unknown: no time stamps with a date" in header(LAST - 25 + 5 * number)
-        arrive([40 + 10 * number], LAST - 25 + 5 * number, 3 + number)
-    known = progress_inputs(store.snapshot().runs[0])
+        now = LAST - 25 + 5 * number
+        assert "ETA unknown: no time stamps with a date" in header(now)
+        log.add(0, [40 + 10 * number]).status(0, now, 3 + number, grown=now)
+    known = progress_inputs(log.run)
     assert known.pace_watched
     assert (known.pace.count, known.pace.seconds_per_step) == (5, pytest.approx(0.5))
     assert report(known, LAST).eta_seconds == pytest.approx((600 - 90) * 0.5)
     assert ", at the pace watched" in header(LAST)
     assert "unknown" not in header(LAST)
-    store.apply(AttemptStarted(0, 10, 90, 10, (9,)))
-    assert progress_inputs(store.snapshot().runs[0]).pace is None, "resumed"
+    log.store.apply(AttemptStarted(0, 10, 90, 10, (9,)))
+    assert progress_inputs(log.run).pace is None, "resumed"
 
 
 def test_only_the_newest_of_many_positions_are_kept():
-    store = Store()
-    store.apply(RunFound(0, "run", "/run"))
-    store.apply(StreamFound(0, 0, "log", "/run/log", "console", 10, "", 0))
-    store.apply(FactFound(0, Fact("progress", {"unit": "epoch"})))
+    log = Log().stream(0, "log", 10, format="console").fact(0, "progress", {"unit": "epoch"})
     for step in range(3000):
-        store.apply(FactFound(0, Fact("progress", {"step": step, "total": 5000})))
-    [run] = store.snapshot().runs
-    known = [fact.value for fact in run.facts("progress")]
+        log.fact(0, "progress", {"step": step, "total": 5000})
+    known = [fact.value for fact in log.run.facts("progress")]
     assert len(known) < 1500
     assert (known[0], known[-1]) == ({"unit": "epoch"}, {"step": 2999, "total": 5000})
 
 
 def test_newest_logged_epoch_wins_over_older_saved_state():
-    store = Store()
-    store.apply(RunFound(0, "run", "/run"))
-    store.apply(StreamFound(0, 0, "runs", "/run/runs", "tensorboard", 40, "", 0))
-    store.apply(MetricsFound(0, 0, ("train/epoch",)))
-    store.apply(FactFound(0, Fact("progress", {"step": 20, "total": 80, "epoch": 0.05})))
+    log = Log().stream(0).fact(0, "progress", {"step": 20, "total": 80, "epoch": 0.05})
     steps = np.arange(1, 37)
-    counts, times = np.array([36], np.uint32), np.full(36, np.nan)
-    store.apply(Columns(0, np.array([0], np.uint32), counts, steps, steps * 0.0025, times))
-    assert progress_inputs(store.snapshot().runs[0]).epoch == 36 * 0.0025
+    assert progress_inputs(log.add(0, steps, steps * 0.0025, metric="train/epoch").run).epoch == 36 * 0.0025
 
 
 def test_machine_metrics_are_not_progress():
     """A tracker samples the machine with its own clock, more often than an RL run steps."""
-    store = Store()
-    store.apply(RunFound(0, "run", "/run"))
-    store.apply(StreamFound(0, 0, "run.wandb", "/run/run.wandb", "wandb", 50, "", 0))
-    store.apply(MetricsFound(0, 0, ("system/cpu", "gpu/0/memory_usage", "__swanlab__.cpu.pct", "train/loss", "eval")))
-    store.apply(FactFound(0, Fact("metrics", {"gpu/0/memory_usage": {"system": True}})))
-    steps, times = np.arange(20) * 5, 1.7e9 + np.arange(20) * 300.0
+    log = Log().stream(0, "run.wandb", 50).fact(0, "metrics", {"gpu/0/memory_usage": {"system": True}})
+    steps, times = np.arange(20) * 5, 1.7e9 + np.arange(20) * 60.0
     samples, sampled = np.arange(400) * 15_000, 1.7e9 + np.arange(400) * 15.0
-    for metric in range(3):
-        store.apply(Columns(0, np.array([metric], np.uint32), np.array([400], np.uint32), samples, sampled, sampled))
-    only_machine = progress_inputs(store.snapshot().runs[0])
+    log.add_row(0, dict.fromkeys(("system/cpu", "gpu/0/memory_usage", "__swanlab__.cpu.pct"), (samples, 1.0)), sampled)
+    only_machine = progress_inputs(log.run)
     assert (only_machine.step, only_machine.pace) == (None, None)
-    for metric in (3, 4):
-        rows = slice(None) if metric == 3 else slice(0, 2)
-        ids, counts = np.array([metric], np.uint32), np.array([len(steps[rows])], np.uint32)
-        store.apply(Columns(0, ids, counts, steps[rows], times[rows], times[rows]))
-    known = progress_inputs(store.snapshot().runs[0])
+    log.add(0, steps, 1.0, times, "train/loss").add(0, steps[:2], 1.0, times[:2], "eval")
+    known = progress_inputs(log.run)
     assert (known.step, known.first_step) == (95, 0)
-    assert known.pace.seconds_per_step == pytest.approx(60.0)
-
-
-def timed_store(series, formats=("tensorboard",)):
-    """Streams of one run by format; series: metric -> (stream, steps, wall times)."""
-    store = Store()
-    store.apply(RunFound(0, "run", "/run"))
-    for stream, format in enumerate(formats):
-        store.apply(StreamFound(stream, 0, f"{stream}", f"/run/{stream}", format, 40 - stream, "", stream))
-        store.apply(MetricsFound(stream, 0, tuple(name for name, entry in series.items() if entry[0] == stream)))
-        own = [entry for entry in series.values() if entry[0] == stream]
-        for number, (_, steps, times) in enumerate(own):
-            ids, counts = np.array([number], np.uint32), np.array([len(steps)], np.uint32)
-            store.apply(Columns(stream, ids, counts, np.asarray(steps), np.ones(len(steps)), np.asarray(times, float)))
-    return store
-
-
-def test_continued_machine_samples_do_not_hide_a_stall():
-    steps, times = np.arange(40), 1.7e9 + np.arange(40) * 10.0
-    sampled = 1.7e9 + np.arange(400) * 15.0
-    store = timed_store(
-        {"train/loss": (0, steps, times), "system/cpu": (0, np.arange(400) * 15, sampled)}, formats=("wandb",)
-    )
-    store.apply(StreamStatus(0, "current", "", 9, 9, sampled[-1], 0))
-    known = progress_inputs(store.snapshot().runs[0])
+    assert known.pace.seconds_per_step == pytest.approx(12.0)
+    log.status(0, sampled[-1])  # continued samples do not hide a stall
+    known = progress_inputs(log.run)
     assert known.last_wall_time == times[-1]
     assert report(known, sampled[-1] + 5).state in ("quiet", "ended")
 
 
 def test_growing_text_is_not_a_step():
-    steps, times = np.arange(40), 1.7e9 + np.arange(40) * 10.0
-    store = timed_store({"train/loss": (0, steps, times)}, formats=("tensorboard", "console"))
-    store.apply(StreamStatus(0, "current", "", 9, 9, times[-1], 0))
-    store.apply(StreamStatus(1, "current", "", 9, 9, times[-1] + 1500, 0))
-    store.apply(StreamFound(2, 0, "config.yaml", "/run/config.yaml", "config-yaml", 0, "", 2))
-    store.apply(StreamStatus(2, "current", "", 9, 9, times[-1] + 1505, 0))  # a configuration is no log
-    store.apply(FactFound(1, Fact("console", {"lines": ["loading", "  Saving   model shard 3 ", "-" * 100, ""]})))
-    known = progress_inputs(store.snapshot().runs[0])
+    times = 1.7e9 + np.arange(40) * 10.0
+    log = Log().add("events", range(40), 1.0, times, "train/loss").stream("text", "text", 39, format="console")
+    log.status("events", times[-1]).status("text", times[-1] + 1500)
+    log.stream("config", "config.yaml", 0, format="config-yaml").status("config", times[-1] + 1505)  # no log
+    log.fact("text", "console", {"lines": ["loading", "  Saving   model shard 3 ", "-" * 100, ""]})
+    known = progress_inputs(log.run)
     assert (known.last_change, known.last_growth) == (times[-1], times[-1] + 1500)
     assert known.last_error == "", "no error"
     assert report(known, times[-1] + 1510).state in ("quiet", "ended")
-    store.apply(FactFound(1, Fact("console", {"lines": ["step 3", "  ValueError:   no shard 3 ", "-" * 100, ""]})))
-    assert progress_inputs(store.snapshot().runs[0]).last_error == "ValueError: no shard 3"
+    log.fact("text", "console", {"lines": ["step 3", "  ValueError:   no shard 3 ", "-" * 100, ""]})
+    assert progress_inputs(log.run).last_error == "ValueError: no shard 3"
 
 
 # ---------------------------------------------------------------- updates of the model and training steps
 
 
-def rlinf(global_steps, config=None, console=False, minibatches=4):
-    """Log as RLinf does: losses at each minibatch, timers and rewards once per global step, at its end."""
-    store = Store()
-    store.apply(RunFound(0, "run", "/run"))
-    store.apply(StreamFound(0, 0, "tensorboard", "/run/tensorboard", "tensorboard", 40, "", 0))
-    store.apply(MetricsFound(0, 0, ("time/step", "rollout/rewards", "actor/training/actor/policy_loss")))
-    if config:
-        store.apply(FactFound(0, Fact("config", config)))
+def rlinf(global_steps, config=None, console=False):
+    """Log as RLinf does: losses at each of four minibatches, timers and rewards once per global step, at its end."""
+    log = Log().stream(0).fact(0, "config", config or {})
     if console:
-        store.apply(StreamFound(1, 0, "run.log", "/run/run.log", "console", 10, "", 0))
-        store.apply(MetricsFound(1, 0, ("reward", "loss")))
-        store.apply(FactFound(1, Fact("progress", {"step": 1, "total": 60})))
+        log.stream(1, "run.log", 10, format="console").fact(1, "progress", {"step": 1, "total": 60})
     for number in range(global_steps):
-        wall = 1.7e9 + number * 90.0
-        for stream in range(1 + console):
-            each = minibatches if stream == 0 else 1
-            first = number * minibatches if stream == 0 else number + 1
-            counts = np.array([1, 1, each] if stream == 0 else [1, 1], np.uint32)
-            steps = np.array([first, first, *range(first, first + each)] if stream == 0 else [first, first])
-            times = wall + np.arange(len(steps)) * 0.001
-            store.apply(Columns(stream, np.arange(len(counts), dtype=np.uint32), counts, steps, steps * 1.0, times))
-    return store.snapshot().runs[0]
+        wall, first = 1.7e9 + number * 90.0, number * 4
+        rows = {"time/step": [first], "rollout/rewards": [first], "actor/loss": range(first, first + 4)}
+        log.add_row(0, {name: (steps, 1.0) for name, steps in rows.items()}, wall + np.arange(6) * 0.001)
+        if console:
+            log.add_row(1, dict.fromkeys(("reward", "loss"), ([number + 1], 1.0)), [wall, wall + 0.001])
+    return log.run
 
 
 @pytest.mark.parametrize("done", [2, 14, 15, 16, 30, 59, 60])
@@ -409,16 +340,14 @@ def test_progress_is_counted_as_the_console_counts_it() -> None:
 
 def test_keras_counts_epochs_from_1_in_its_console_and_from_0_in_its_table(tmp_path: Path) -> None:
     losses = [0.5 + 1 / epoch for epoch in range(1, 16)]
-    bar = "8/8 - 0s - 4ms/step - loss: {:.4f}"
-    console = [f"Epoch {epoch}/50\n{bar.format(loss)}\n" for epoch, loss in enumerate(losses, 1)]
+    console = [f"Epoch {epoch}/50\n8/8 - 0s - 4ms/step - loss: {loss:.4f}\n" for epoch, loss in enumerate(losses, 1)]
     (tmp_path / "fit.log").write_text("".join([*console, "Epoch 15: early stopping\n"]))
     (tmp_path / "log.csv").write_text("epoch,loss\n" + "".join(f"{step},{loss}\n" for step, loss in enumerate(losses)))
     snapshot = open_run(tmp_path)
-    summary = "\n".join(as_text(snapshot, time.time()))
-    assert "state       finished: Epoch 15: early stopping\n  epoch       15 of 50\n" in summary
-    assert "15 entries, the last at step 14\n" in summary, "as logged"
+    progress = progress_of(snapshot.runs[0], time.time())
+    assert (progress.state, progress.place, progress.fact) == ("finished", "epoch 15 of 50", "Epoch 15: early stopping")
     described = plain(summary_of(snapshot, time.time()))["runs"][0]
-    assert (described["step"], described["total_steps"]) == (14, 50)
+    assert (described["step"], described["total_steps"]) == (14, 50), "as logged"
     header = header_panel().view(snapshot.runs[0], Size(120, 2), time.time(), Symbols.BRAILLE)
     assert isinstance(header, TextView)
     assert "epoch 15 of 50 30 %" in "".join(part for part, _ in header.rows[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,8 +23,8 @@ def curve(values: Sequence[float], steps: Sequence[int] | None = None) -> Curve:
     return Curve.from_arrays("m", np.arange(len(values)) if steps is None else np.array(steps), np.array(values, float))
 
 
-def noisy(level: float, seed: int, count: int = 200, error: float = 0.01) -> Curve:
-    return curve(level + np.random.default_rng(seed).normal(0, error, count))
+def noisy(level: float, seed: int, count: int = 200, error: float = 0.01, shape: Any = 0.0) -> Curve:
+    return curve(level + shape + np.random.default_rng(seed).normal(0, error, count))
 
 
 def rows_of(
@@ -31,11 +32,11 @@ def rows_of(
     name: str = "reward",
     groups: Sequence[Sequence[int]] = (),
     labels: Sequence[str] = NAMES,
-    **more: object,
+    **more: Any,
 ) -> MetricRows:
     groups = groups or ALONE[: len(curves)]
     given = [None if own is None else Measured(own) for own in curves]
-    return compare_rows(name, classify(name), given, groups, labels, **more)  # type: ignore[arg-type]
+    return compare_rows(name, classify(name), given, groups, labels, **more)
 
 
 def flat(values: Sequence[float], spread: float = 0.001) -> list[Curve]:
@@ -64,12 +65,39 @@ def test_rows_are_sorted_and_compared_with_the_first(name: str, order: list[str]
         assert row.behind.error == pytest.approx(0.01 * math.sqrt(2 / 20), rel=0.6)
 
 
-def test_equal_rows_share_the_first_place() -> None:
-    metric = rows_of([noisy(0.5, 4), noisy(0.5, 5), noisy(0.2, 6)])
-    assert [row.rank_text for row in metric.rows] == ["1=", "1=", "3"]
+SHORT = np.linspace(2, 1, 20) ** 2
+"""Five points of a falling validation are its level."""
+ROWS: dict[str, tuple[list[Curve], str, dict[str, Any], str, list[str], str, str]] = {
+    "equal rows share the first place": (
+        [noisy(0.5, 4), noisy(0.5, 5), noisy(0.2, 6)], "reward", {},
+        "bac", ["1=", "1=", "3"], "No run is ahead in reward: ", ", within noise; one run each"),
+    "no steps in common": (
+        [curve(np.arange(40.0)), curve(np.arange(40.0) + 9, range(1000, 1040))], "reward", {},
+        "ba", ["1=", "1="], "", "too few points to judge"),
+    "validations that never touch are not noise": (
+        [noisy(0, 1, 20, 0.003, SHORT), noisy(0, 2, 20, 0.003, SHORT + 0.1)], "val_loss", {},
+        "ab", ["1", "2"], "a is ahead of b: loss (val) ", ""),
+    "a better row without a healthy run": (
+        [noisy(0.9, 1), noisy(0.5, 2)], "reward", {"failures": ("collapsed", "")},
+        "ab", ["1", "2"], "", ", the first is not healthy; one run each"),
+    "no better direction": ([noisy(0.5, 1), noisy(0.7, 2)], "some/thing", {}, "ab", ["-", "-"], "", ""),
+    "other steps": ([noisy(0.5, 1), noisy(0.7, 2)], "reward", {"in_steps": False}, "ab", ["-", "-"], "", ""),
+    "a diverged run": (
+        [curve([*[9.0] * 60, *[math.inf] * 40]), noisy(0.5, 1, 100), noisy(0.2, 2, 100)], "reward", {},
+        "bca", ["1", "2", "-"], "b is ahead of c: ", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ROWS)
+def test_order_ranks_and_first_line(case: str) -> None:
+    curves, name, more, order, ranks, begin, end = ROWS[case]
+    metric = rows_of(curves, name, **more)
+    assert "".join(row.name for row in metric.rows) == order
+    assert [row.rank_text for row in metric.rows] == ranks
     said = first_line(metric)
-    assert said.startswith("No run is ahead in reward: ")
-    assert said.endswith(", within noise; one run each")
+    assert said.startswith(begin)
+    assert said.endswith(end)
+    assert bool(said) == bool(begin or end)
 
 
 def test_runs_are_compared_up_to_the_step_that_all_but_early_ones_reached() -> None:
@@ -87,13 +115,6 @@ def test_runs_are_compared_up_to_the_step_that_all_but_early_ones_reached() -> N
     assert comparable_step([curve([1.0, 2.0], [0, 0]), curves[0]]) is None, "a log without steps"
 
 
-def test_runs_without_common_steps_are_compared_at_their_ends_without_a_claim() -> None:
-    metric = rows_of([curve(np.arange(40.0)), curve(np.arange(40.0) + 9, range(1000, 1040))])
-    assert metric.end is None
-    assert [row.level for row in metric.rows] == [46.0, 37.0]
-    assert first_line(metric).endswith("too few points to judge")
-
-
 def test_curves_with_other_intervals_are_compared_at_equal_steps() -> None:
     """One run logs each step, one each tenth; both fall by the same curve, so that only the noise differs."""
     steps = np.arange(400)
@@ -104,16 +125,6 @@ def test_curves_with_other_intervals_are_compared_at_equal_steps() -> None:
         metric = rows_of([curve(each), curve(tenth - better, steps[::10].tolist())], "val_loss")
         assert metric.rows[1].tied is tied
         assert tied or metric.rows[0].name == "b"
-
-
-def test_five_points_of_falling_validations_that_never_touch_are_not_noise() -> None:
-    falling = np.linspace(2, 1, 20) ** 2
-    random = np.random.default_rng(8)
-    metric = rows_of([curve(falling + own + random.normal(0, 0.003, 20)) for own in (0.0, 0.1)], "val_loss")
-    assert [row.rank_text for row in metric.rows] == ["1", "2"]
-    assert first_line(metric).startswith("a is ahead of b: loss (val) ")
-    few = rows_of([curve(falling[::4]), curve(falling[::4] + 0.1)], "val_loss")
-    assert "within noise" not in first_line(few)
 
 
 SEEDS = list(itertools.product((0.5, 0.6), (-0.01, 0.0, 0.01)))
@@ -142,11 +153,6 @@ def test_a_seed_that_is_not_healthy_counts() -> None:
         failures=("", "", "", "collapsed"),
     )
     assert [(row.runs, row.not_healthy, row.rank) for row in metric.rows] == [((0, 1), (), 1), ((2, 3), (3,), 2)]
-
-
-def test_a_better_row_without_a_healthy_run_is_not_called_ahead() -> None:
-    metric = rows_of([noisy(0.9, 1), noisy(0.5, 2)], failures=("collapsed", ""))
-    assert first_line(metric).endswith(", the first is not healthy; one run each")
 
 
 def test_runs_of_a_group_without_a_result_are_named() -> None:
@@ -189,25 +195,11 @@ def test_the_first_line_has_at_most_20_words(
     assert 5 < len(said.split()) <= 20, said
 
 
-def test_what_has_no_better_direction_or_other_steps_is_not_ranked() -> None:
-    curves = [noisy(0.5, 1), noisy(0.7, 2)]
-    assert [row.name for row in rows_of(curves, "some/thing").rows] == ["a", "b"]
-    assert first_line(rows_of(curves, "some/thing")) == ""
-    episodes = rows_of(curves, in_steps=False)
-    assert [row.rank for row in episodes.rows] == [0, 0]
-    assert main_metric([episodes]) is None
-    assert first_line(None) == ""
-
-
 def test_the_main_metric_is_the_most_important_that_two_runs_have() -> None:
     loss, reward, other = (rows_of([noisy(0.5, 1), noisy(0.7, 2)], name) for name in ("loss", "reward", "some/thing"))
     alone = rows_of([noisy(0.5, 1), None], "reward")
     assert main_metric([loss, reward]) is reward
     assert main_metric([other, loss, alone]) is loss
     assert main_metric([other]) is other
-
-
-def test_a_diverged_run_is_last_and_does_not_decide() -> None:
-    metric = rows_of([curve([*[9.0] * 60, *[math.inf] * 40]), noisy(0.5, 1, 100), noisy(0.2, 2, 100)])
-    assert [row.name for row in metric.rows] == ["b", "c", "a"]
-    assert [row.rank for row in metric.rows] == [1, 2, 0]
+    assert main_metric([rows_of([noisy(0.5, 1), noisy(0.7, 2)], in_steps=False)]) is None
+    assert first_line(None) == ""

@@ -8,44 +8,35 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-import numpy as np
 import pytest
+from support.stores import Log
 
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_inputs, progress_of, steps_left
-from tuimon.model.events import Columns, FactFound, MetricsFound, Progress, RunFound, StreamFound, StreamStatus
-from tuimon.model.points import Fact
+from tuimon.model.events import Progress
 from tuimon.model.views import Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import header_panel
 from tuimon.panels.lists.run_selection import totals
 from tuimon.panels.lists.runs import Listing
-from tuimon.store import Run, Store
+from tuimon.store import Store
 
 START = 1.7e9
 NAN = math.nan
 Point = tuple[int, float, float]
+"""(step, value, wall time)."""
+COUNTED = ("train/loss", "train/global_step")
 
 
-def store_of(metrics: Mapping[str, Iterable[Point]], format_id: str = "wandb", rank: int = 50) -> Store:
-    store = Store()
-    store.apply(RunFound(0, "run", "/run"))
-    add(store, 0, metrics, format_id, rank)
-    return store
+def log_of(metrics: Mapping[str, Iterable[Point]], **config: object) -> Log:
+    """Return a log with one W&B file and settings."""
+    return add(Log().stream(0, "wandb", 50), 0, metrics).fact(0, "config", config)
 
 
-def add(store: Store, stream: int, metrics: Mapping[str, Iterable[Point]], format_id: str, rank: int) -> None:
-    source = f"{format_id}-{stream}"
-    store.apply(StreamFound(stream, 0, source, f"/run/{source}", format_id, rank, "", 0))
-    store.apply(MetricsFound(stream, 0, tuple(metrics)))
-    for number, points in enumerate(metrics.values()):
-        steps, values, times = zip(*points, strict=True)
-        metric, count = np.array([number], np.uint32), np.array([len(steps)], np.uint32)
-        store.apply(Columns(stream, metric, count, np.array(steps, np.int64), np.array(values, float), np.array(times)))
-
-
-def run_of(store: Store) -> Run:
-    return store.snapshot().runs[0]
+def add(log: Log, stream: int, metrics: Mapping[str, Iterable[Point]]) -> Log:
+    for name, points in metrics.items():
+        log.add(stream, *zip(*points, strict=True), metric=name)
+    return log
 
 
 def rows_of_log(every: int, evaluate: int, until: int, seconds: float) -> dict[str, list[Point]]:
@@ -68,9 +59,7 @@ def rows_of_log(every: int, evaluate: int, until: int, seconds: float) -> dict[s
 
 @pytest.mark.parametrize(("every", "evaluate"), [(10, 50), (10, 10), (1, 20), (25, 100)])
 def test_tracker_rows_are_not_counted_as_training_steps(every: int, evaluate: int) -> None:
-    store = store_of(rows_of_log(every, evaluate, 200, 3.0))
-    store.apply(FactFound(0, Fact("config", {"max_steps": 400})))
-    run = run_of(store)
+    run = log_of(rows_of_log(every, evaluate, 200, 3.0), max_steps=400).run
     progress = progress_of(run, START + 600 + 1)
     assert (progress.step, progress.total, progress.state) == (200, 400, "running")
     assert progress.seconds_per_step == pytest.approx(3.0)
@@ -81,9 +70,7 @@ def test_tracker_rows_are_not_counted_as_training_steps(every: int, evaluate: in
 
 def test_resumed_run_with_renumbered_rows_has_its_own_step() -> None:
     points = [(row, 100.0 + row + 1, START + row) for row in range(100)]
-    store = store_of({"train/loss": points, "train/global_step": points})
-    store.apply(FactFound(0, Fact("config", {"max_steps": 400})))
-    progress = progress_of(run_of(store), START + 100)
+    progress = progress_of(log_of(dict.fromkeys(COUNTED, points), max_steps=400).run, START + 100)
     assert (progress.step, progress.total, progress.state) == (200, 400, "running")
     assert progress.eta_seconds == pytest.approx(200 - 1, abs=1)
 
@@ -92,9 +79,7 @@ def test_resumed_run_with_continued_rows_is_at_its_checkpoint() -> None:
     """W&B continues to count the rows of a resumed run, but the training is back at its last checkpoint."""
     training_steps = [*range(10, 301, 10), *range(210, 261, 10)]
     points = [(row, float(step), START + 30.0 * row) for row, step in enumerate(training_steps)]
-    store = store_of({"train/loss": points, "train/global_step": points})
-    store.apply(FactFound(0, Fact("config", {"max_steps": 400})))
-    progress = progress_of(run_of(store), points[-1][2] + 1)
+    progress = progress_of(log_of(dict.fromkeys(COUNTED, points), max_steps=400).run, points[-1][2] + 1)
     assert (progress.step, progress.total, progress.state) == (260, 400, "running")
     assert progress.seconds_per_step == pytest.approx(3.0)
 
@@ -106,8 +91,7 @@ def test_resumed_run_with_continued_rows_is_at_its_checkpoint() -> None:
 )
 def test_counter_that_is_no_training_step_is_ignored(counter: Callable[[int], float]) -> None:
     points = [(row, float(counter(row)), START + row) for row in range(100)]
-    store = store_of({"loss": points, "train/global_step": points})
-    assert progress_of(run_of(store), START + 100).step == 99
+    assert progress_of(log_of(dict.fromkeys(COUNTED, points)).run, START + 100).step == 99
 
 
 # ---------------------------------------------------------------- metrics against samples
@@ -115,14 +99,11 @@ def test_counter_that_is_no_training_step_is_ignored(counter: Callable[[int], fl
 
 def test_metrics_plotted_against_samples_do_not_set_the_step() -> None:
     """Megatron writes every scalar twice: at its iteration, and "vs samples" at the number of consumed samples."""
-    steps = range(1, 101)
     metrics: dict[str, list[Point]] = {}
     for name in ("learning-rate", "lm loss", "grad-norm"):
-        metrics[f"{name} vs samples"] = [(256 * step, 1.0, START + step) for step in steps]
-        metrics[name] = [(step, 1.0, START + step) for step in steps]
-    store = store_of(metrics, "tensorboard", 40)
-    store.apply(FactFound(0, Fact("config", {"train_iters": 1000})))
-    run = run_of(store)
+        metrics[f"{name} vs samples"] = [(256 * step, 1.0, START + step) for step in range(1, 101)]
+        metrics[name] = [(step, 1.0, START + step) for step in range(1, 101)]
+    run = log_of(metrics, train_iters=1000).run
     progress = progress_of(run, START + 101)
     assert (progress.step, progress.total, progress.state) == (100, 1000, "running")
     assert run.main_metrics == {"learning-rate", "lm loss", "grad-norm"}
@@ -146,9 +127,8 @@ def test_metrics_plotted_against_samples_do_not_set_the_step() -> None:
     ],
 )
 def test_limit_of_an_environment_is_not_the_total(config: dict[str, object], total: int | None) -> None:
-    store = store_of({"loss": [(step, 0.5, START + 5.0 * step) for step in range(1, 31)]})
-    store.apply(FactFound(0, Fact("config", config)))
-    progress = progress_of(run_of(store), START + 151)
+    log = log_of({"loss": [(step, 0.5, START + 5.0 * step) for step in range(1, 31)]}, **config)
+    progress = progress_of(log.run, START + 151)
     assert (progress.step, progress.total, progress.state) == (30, total, "running")
 
 
@@ -179,13 +159,12 @@ def test_run_restarted_after_a_crash_is_running(tmp_path: Path) -> None:
     assert (progress.state, progress.fact) == ("crashed", "NCCL error after step 40: RuntimeError: NCCL error")
 
 
-def test_points_after_a_finished_attempt_belong_to_the_next(tmp_path: Path) -> None:
-    store = store_of({"loss": [(step, 0.5, START + 5.0 * step) for step in range(20)]})
-    store.apply(FactFound(0, Fact("state", {"state": "finished", "evidence": "wandb wrote exit code 0"})))
-    store.apply(StreamStatus(0, "current", "", 1, 1, START + 130, 0))
-    assert progress_of(run_of(store), START + 140).state == "finished"
-    add(store, 1, {"loss": [(step, 0.5, START + 600 + 5.0 * step) for step in range(20, 40)]}, "wandb", 50)
-    assert progress_of(run_of(store), START + 800).state == "running"
+def test_points_after_a_finished_attempt_belong_to_the_next() -> None:
+    log = log_of({"loss": [(step, 0.5, START + 5.0 * step) for step in range(20)]})
+    log.fact(0, "state", {"state": "finished", "evidence": "wandb wrote exit code 0"}).status(0, START + 130)
+    assert progress_of(log.run, START + 140).state == "finished"
+    later = [(step, 0.5, START + 600 + 5.0 * step) for step in range(20, 40)]
+    assert progress_of(add(log.stream(1, "wandb-1", 50), 1, {"loss": later}).run, START + 800).state == "running"
 
 
 # ---------------------------------------------------------------- clocks
@@ -210,13 +189,8 @@ def test_clock_ahead_does_not_hide_a_stall(tmp_path: Path) -> None:
 
 def test_header_shows_the_age_of_the_training() -> None:
     """A tracker continues to measure the machine when the training hangs."""
-    store = store_of(
-        {
-            "loss": [(step, 0.5, START + 5.0 * step) for step in range(100)],
-            "system/gpu.0.temp": [(step, 50.0, START + 5.0 * step) for step in range(900)],
-        }
-    )
-    run = run_of(store)
+    machine = [(step, 50.0, START + 5.0 * step) for step in range(900)]
+    run = log_of({"loss": [(step, 0.5, at) for step, _, at in machine[:100]], "system/gpu.0.temp": machine}).run
     rows = header_panel().view(run, Size(300, 1), START + 4500, Symbols.ASCII).rows
     progress = progress_of(run, START + 4500)
     assert progress.last_wall_time == START + 495
@@ -227,7 +201,7 @@ def test_header_shows_the_age_of_the_training() -> None:
 def test_newest_rows_of_a_long_run_are_sufficient() -> None:
     rows = 40_000  # more than are examined
     counter = [(row, float(3 * row + 5), START + row) for row in range(rows)]
-    run = run_of(store_of({"train/loss": [(row, 1.0, when) for row, _, when in counter], "train/global_step": counter}))
+    run = log_of({"train/loss": [(row, 1.0, when) for row, _, when in counter], "train/global_step": counter}).run
     known = progress_inputs(run)
     assert (known.step, known.first_step, known.stride) == (3 * rows + 2, 5, 3)
     assert known.rows_per_step == pytest.approx(1 / 3)
@@ -236,14 +210,10 @@ def test_newest_rows_of_a_long_run_are_sufficient() -> None:
 
 
 def test_no_state_is_shown_before_the_history_has_been_read() -> None:
-    store = Store(is_reading=True)
-    store.apply(RunFound(0, "run", "/run"))
-    add(store, 0, {"loss": [(step, 0.5, START + step) for step in range(100)]}, "wandb", 50)
-    run = run_of(store)
+    log = add(Log(Store(is_reading=True)), 0, {"loss": [(step, 0.5, START + step) for step in range(100)]})
     for caught_up, state, counts in ((False, "reading", "1 being read"), (True, "quiet", "1 quiet")):
-        store.apply(Progress(1, 1, caught_up))
-        progress = progress_of(run, START + 1000)
-        assert progress.state == state
-        assert totals((run,), Listing(START + 1000, Symbols.ASCII))[0] == counts
-    store.apply(Progress(1, 2, False))  # it grows
-    assert progress_of(run, START + 1000).state == "quiet"
+        log.store.apply(Progress(1, 1, caught_up))
+        assert progress_of(log.run, START + 1000).state == state
+        assert totals((log.run,), Listing(START + 1000, Symbols.ASCII))[0] == counts
+    log.store.apply(Progress(1, 2, False))  # it grows
+    assert progress_of(log.run, START + 1000).state == "quiet"

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from support.stores import Log
 
 from tuimon.analysis.pace import pace_of
 from tuimon.analysis.progress import STATES, ProgressInputs, report, tolerated_silence
 from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.run_states import SIGNS
-from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StreamFound, StreamStatus
-from tuimon.model.points import Fact
-from tuimon.store import Run, Store
+from tuimon.store import Run
 
 HOUR, DAY = 3600.0, 86_400.0
 NAN = math.nan
@@ -171,19 +170,14 @@ def test_tolerated_silence(grows: bool, closed: bool, seconds: float) -> None:
 
 def run_of(*attempts: tuple[range, float, dict[str, str] | None], timed: bool = True) -> Run:
     """Return a run of one log for each attempt: its steps, the time of its first, and the state it ends with."""
-    store = Store()
-    store.apply(RunFound(0, "run", "/run"))
+    log = Log()
     for stream, (steps, begin, state) in enumerate(attempts):
-        store.apply(StreamFound(stream, 0, f"log{stream}", f"/run/log{stream}", "console", 10, "", stream))
-        store.apply(MetricsFound(stream, 0, ("loss",)))
-        times = begin + 10.0 * np.arange(len(steps)) if timed else np.full(len(steps), NAN)
-        ids, counts = np.zeros(1, np.uint32), np.array([len(steps)], np.uint32)
-        store.apply(Columns(stream, ids, counts, np.array(steps, np.int64), np.ones(len(steps)), times))
+        times = begin + 10.0 * np.arange(len(steps)) if timed else None
+        log.stream(stream, f"log{stream}", 10, format="console").add(stream, steps, 1.0, times)
         if state is not None:
-            store.apply(FactFound(stream, Fact("state", state, steps[-1])))
-        end = begin + 10.0 * len(steps)
-        store.apply(StreamStatus(stream, "current", "", 9, 9, end, 0))
-    return store.snapshot().runs[0]
+            log.fact(stream, "state", state, step=steps[-1])
+        log.status(stream, begin + 10.0 * len(steps))
+    return log.run
 
 
 BOOM = {"state": "crashed", "evidence": "CUDA out of memory. Tried …", "cause": "GPU out of memory"}

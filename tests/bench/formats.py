@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from support.event_points import WALL, event, image, records, scalar, tensor, version
+from support.event_points import WALL, event, records, scalar, tensor, version
 from support.log_writer import SWANLAB, WANDB, field, framed, history
 
 from tuimon.formats import Format, recognise
@@ -159,22 +159,18 @@ def swanlabs_datastore(path: Path) -> int:
 # ---------------------------------------------------------------------- logs
 
 
-def json_rows(nan: float = 0.0, nested: bool = False) -> bytes:
-    """nan: the share of the rows with a NaN, as in the log of a run that diverged."""
+def json_rows(nested: bool = False) -> bytes:
     draw, lines = random.Random(7), list[str]()
     for step in range(ROWS):
         row = {key: draw.gauss(0.0, 1.0) for key in METRICS}
-        if draw.random() < nan:
-            row[METRICS[0]] = float("nan")
         lines.append(json.dumps({"step": step, "data": row} if nested else {"step": step, **row}) + "\n")
     return "".join(lines).encode()
 
 
-def csv_rows(cell: Callable[[random.Random, int], str]) -> bytes:
-    """cell: makes the text of a cell in the column of this index."""
+def csv_rows() -> bytes:
     draw = random.Random(7)
     lines = [",".join(["step", *METRICS])]
-    lines += [",".join([str(step), *(cell(draw, column) for column in range(len(METRICS)))]) for step in range(ROWS)]
+    lines += [",".join([str(step), *(repr(draw.gauss(0, 1)) for _ in METRICS)]) for step in range(ROWS)]
     return "\n".join([*lines, ""]).encode()
 
 
@@ -193,13 +189,12 @@ def pairs(form: str, between: str) -> str:
     return between.join(form.format(name, f"x[{index}]") for index, name in enumerate(METRICS))
 
 
-def events(tags: int, shuffled: bool = False, every: Callable[[str, float], Any] = scalar, together: int = 1) -> bytes:
+def events(tags: int, every: Callable[[str, float], Any] = scalar, together: int = 1) -> bytes:
     """together: number of values in a record."""
     draw, names = random.Random(7), [f"section{index % 7}/some metric {index}/mean" for index in range(tags)]
     messages = [version()]
     for step in range(ROWS * len(METRICS) // 2 // tags):
-        order = draw.sample(names, tags) if shuffled else names
-        values = [every(name, draw.gauss(0, 1)) for name in order]
+        values = [every(name, draw.gauss(0, 1)) for name in names]
         messages += [
             event(step, *values[first : first + together], wall=WALL + step + first * 1e-5)
             for first in range(0, tags, together)
@@ -213,22 +208,12 @@ def tensor_of(tag: str, value: float) -> Any:
     return tensor(tag, TensorProto(dtype=1, float_val=[value]))
 
 
-def images() -> bytes:
-    """An image of 200 kB after every ten scalars."""
-    steps = [
-        [*(event(step, scalar(f"loss{n}", n)) for n in range(10)), event(step, image("i", 200_000))]
-        for step in range(50)
-    ]
-    return b"".join(records([version(), *(message for step in steps for message in step)]))
-
-
-def wandb_records(odd: str = "") -> Iterator[bytes]:
-    """A row and the two summary records that follow it. odd: one more value in each row, as JSON."""
+def wandb_records() -> Iterator[bytes]:
+    """A row and the two summary records that follow it."""
     draw = random.Random(7)
     for step in range(ROWS // 5):
         items = [((f"loss/m{metric:02d}",), repr(draw.random() * 10)) for metric in range(50)]
         items += [(("_step",), str(step)), (("_runtime",), repr(step * 0.5)), (("_timestamp",), repr(1.79e9 + step))]
-        items += [(("odd",), odd)] * bool(odd)
         draw.shuffle(items)  # a Go map has no order
         yield history(3 * step, dict(items), step)
         yield field(1, 3 * step + 1) + b"\x1a" + history(0, dict(items), None)[3:]  # the same items as a summary
@@ -251,18 +236,8 @@ _EVENTS = (tbparse, event_accumulator)
 _EVENT_FILE = "events.out.tfevents.1795226051.host"
 LOGS = (
     Log("json", "metrics.jsonl", json_rows, _JSON),
-    Log("json, 1 % of the rows with NaN", "metrics.jsonl", partial(json_rows, 0.01), ()),
-    Log("json, all rows with NaN", "metrics.jsonl", partial(json_rows, 1.0), ()),
     Log('json, {"step": …, "data": {…}}', "metrics.jsonl", partial(json_rows, nested=True), ()),
-    Log("csv", "progress.csv", lambda: csv_rows(lambda draw, _: repr(draw.gauss(0, 1))), _CSV),
-    Log("csv, two of three cells empty", "progress.csv",
-        lambda: csv_rows(lambda draw, _: repr(draw.gauss(0, 1)) if draw.random() < 1 / 3 else ""), _CSV),
-    Log("csv, a fifth NaN", "progress.csv",
-        lambda: csv_rows(lambda draw, column: repr(draw.gauss(0, 1)) if column % 5 else "nan"), _CSV),
-    Log("csv, quoted", "progress.csv", lambda: csv_rows(lambda draw, _: f'"{draw.gauss(0, 1)!r}"'), _CSV),
-    Log("console, no row in it", "train.log", lambda: console_lines(
-        "(WorkerDict pid=1{n}) 2026-11-21 01:41:19,123 - INFO - loading shard {n} of the data, fetching the next"),
-        _CONSOLE),
+    Log("csv", "progress.csv", csv_rows, _CSV),
     Log("console, verl", "train.log", lambda: console_lines(
         "(TaskRunner pid=31337) step:{n} - " + pairs("{}:np.float64({{{}!r}})", " - ")), _CONSOLE),
     Log("console, k=v", "train.log", lambda: console_lines(
@@ -283,12 +258,7 @@ LOGS = (
     Log("events, 600 tags", _EVENT_FILE, partial(events, 600), _EVENTS),
     Log("events, tensors", _EVENT_FILE, partial(events, 20, every=tensor_of), _EVENTS),
     Log("events, 50 in a record", _EVENT_FILE, partial(events, 50, together=50), _EVENTS),
-    Log("events, no order", _EVENT_FILE, partial(events, 50, shuffled=True), _EVENTS),
-    Log("events, images", _EVENT_FILE, images, _EVENTS),
     Log("wandb", "run-1.wandb", lambda: framed(WANDB, wandb_records()), (wandbs_datastore,)),
-    Log("wandb, NaN in each row", "run-1.wandb", lambda: framed(WANDB, wandb_records("NaN")), ()),
-    Log("wandb, a long text in each row", "run-1.wandb",
-        lambda: framed(WANDB, wandb_records(f'"{"x" * 300}"')), ()),
     Log("swanlab", "run.swanlab", lambda: framed(SWANLAB + b"\x02", swanlab_records()), (swanlabs_datastore,)),
 )  # fmt: skip
 

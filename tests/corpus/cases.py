@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent
 DATA = ROOT.parent / "data"
 GOLDENS = ROOT / "goldens"
-KNOWN_FAULTS = tomllib.loads((ROOT / "known_faults.toml").read_text())
-"""By the name of a case: `fault`, its id and a sentence, and `fields`, patterns of the fields that are wrong."""
 NOW = 1_830_000_000.0
 """Time at which each case is read (s since the epoch), later than all logs."""
 AGE = 3 * 3600.0

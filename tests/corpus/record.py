@@ -1,7 +1,8 @@
-"""record(): what tuimon says of the logs at a path, as JSON; changes(): the difference of two records in words."""
+"""record(): what tuimon says of the logs at a path, as JSON; changes(): the lines in which two records differ."""
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import math
@@ -34,33 +35,12 @@ def record(path: Path) -> Record:
     return {run.name: _of_run(run, [alert for alert in alerts if alert.run == run.id]) for run in snapshot.runs}
 
 
-def changes(before: Record, after: Record) -> Iterator[tuple[str, str]]:
-    """Yield (field, sentence) for each difference; a field is RUN, RUN/state or RUN/curves/METRIC."""
+def changes(before: Record, after: Record) -> Iterator[str]:
+    """Yield the lines of `as_text` that differ, each with the name of its run: 'run: -   "loss": [9, 1, 9, 0, "…"]'."""
     for name in sorted(before.keys() | after.keys()):
-        if name not in after:
-            yield name, f"run {name} is gone"
-        elif name not in before:
-            yield name, f"run {name} is new, with {len(after[name]['curves'])} metrics"
-        else:
-            yield from _changes_of_run(name, before[name], after[name])
-
-
-def _changes_of_run(run: str, before: Record, after: Record) -> Iterator[tuple[str, str]]:
-    for field in sorted(before.keys() | after.keys()):
-        old, new = before.get(field), after.get(field)
-        if old == new:
-            continue
-        if field == "curves":
-            for metric in sorted(old.keys() | new.keys()):
-                if old.get(metric) != new.get(metric):
-                    sentence = f"{run}: {metric}: {_points(old, metric)}, now {_points(new, metric)}"
-                    yield f"{run}/curves/{metric}", sentence
-        elif isinstance(old, list) and isinstance(new, list):
-            lost = [entry for entry in old if entry not in new]
-            added = [entry for entry in new if entry not in old]
-            yield f"{run}/{field}", f"{run}: {field}: not any more {json.dumps(lost)}, new {json.dumps(added)}"
-        else:
-            yield f"{run}/{field}", f"{run}: {field} was {json.dumps(old)}, is {json.dumps(new)}"
+        old, new = (as_text({name: own[name]}).splitlines() if name in own else [] for own in (before, after))
+        lines = difflib.unified_diff(old, new, n=0, lineterm="")
+        yield from (f"{name}: {line}" for line in lines if not line.startswith(("---", "+++", "@@")))
 
 
 def as_text(record: Record) -> str:
@@ -101,14 +81,6 @@ def _of_curve(curve: Curve) -> list[Any]:
     steps, values = np.ascontiguousarray(curve.steps), np.ascontiguousarray(curve.values)
     digest = _digest(steps.tobytes() + np.where(np.isnan(values), np.nan, values).tobytes())
     return [len(curve), int(steps[0]), int(steps[-1]), curve.superseded, digest]
-
-
-def _points(curves: Record, metric: str) -> str:
-    if metric not in curves:
-        return "no curve"
-    count, first, last, superseded, digest = curves[metric]
-    hidden = f", {superseded} superseded" if superseded else ""
-    return f"{count} points from {first} to {last}{hidden} ({digest})"
 
 
 def _digest(data: bytes) -> str:

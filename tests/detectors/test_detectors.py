@@ -10,7 +10,10 @@ import pytest
 from support.stores import add_run, store_of
 
 from tuimon.detectors import Checker, Detector, Rule, all_detectors, settings_of
-from tuimon.model.events import Columns
+from tuimon.errors import UsageError
+from tuimon.model.events import Columns, FactFound, RunFound, StreamFound
+from tuimon.model.points import Fact
+from tuimon.store import Store
 
 check, check_all = Checker().check, Checker().check_all
 
@@ -30,39 +33,8 @@ def test_the_sentences_of_a_rule_name_settings_that_it_has() -> None:
         assert 1 <= len(re.findall(r"[.](?: |$)", rule.text)) <= 3, rule.id
 
 
-NAN, INF = math.nan, math.inf
-
-
-@pytest.mark.parametrize(
-    ("name", "values", "severity", "step", "until", "what", "count", "hint"),
-    [
-        ("grad_norm", [1, 1, NAN, NAN], "critical", 30, None, "nan", 2, "an earlier checkpoint"),
-        ("train/loss", [1, INF, 1, NAN, 1], "warning", 20, None, "some infinite", 2, "look at step 20"),
-        ("loss", [1, 0.5, NAN, 0, 0.25], "warning", 30, None, "some nan", 1, "look at step 30"),
-        ("loss", [1, 0.5, NAN, 0, 0], "warning", 30, None, "some nan", 1, "the weights are NaN"),
-        ("loss", [1] * 4 + [NAN, NAN] + [1] * 12, "warning", 50, 60, "some nan", 2, "look at step 50"),
-        ("loss", [NAN, 1], "warning", 10, None, "some nan", 1, "look at step 10"),
-    ],
-    ids=["stays", "two finite values do not resolve it", "0 between", "0 in place of NaN", "over", "at the start"],
-)
-def test_values_that_are_not_finite(
-    name: str, values: list[float], severity: str, step: int, until: int | None, what: str, count: int, hint: str
-) -> None:
-    (alert,) = check(store_of({name: values, "reward": [1.0] * len(values)}).snapshot().runs[0])
-    assert (alert.rule, alert.metric, alert.points) == ("nonfinite", name, len(values))
-    assert (alert.severity, alert.step, alert.until, alert.what, alert.count) == (severity, step, until, what, count)
-    assert hint in alert.hint
-
-
-@pytest.mark.parametrize(
-    "series", [{"loss": [1.0, 0.5], "grad_norm": [1, 1]}, {"rollout/ep_rew_mean": [NAN, NAN, 3, 4]}]
-)
-def test_healthy_runs_and_rewards_before_the_first_episode_ends(series: dict[str, list[float]]) -> None:
-    assert check(store_of(series).snapshot().runs[0]) == ()
-
-
 def test_two_incidents_of_a_curve() -> None:
-    store = store_of({"loss": [1.0] * 4 + [NAN, NAN] + [1.0] * 12 + [INF] + [1.0] * 3})
+    store = store_of({"loss": [1.0] * 4 + [math.nan] * 2 + [1.0] * 12 + [math.inf] + [1.0] * 3})
     active, resolved = check(store.snapshot().runs[0])
     assert [(own.step, own.until) for own in (active, resolved)] == [(190, None), (50, 60)]
     store.set_alerts((active, resolved))
@@ -149,3 +121,55 @@ def test_steps_that_take_twice_as_long_are_an_alert_of_a_threshold() -> None:
     for factor, expected in ((1.7, set()), (2.2, {"step_drift"})):
         run = store_of({"timing_s/step": [10.0] * 80 + [factor * 10.0] * 40}).snapshot().runs[0]
         assert {alert.rule for alert in checker.check(run) if alert.severity != "info"} == expected
+
+
+def test_stall_depends_on_the_clock() -> None:
+    store = store_of({"loss": [1.0 - 0.01 * n for n in range(30)]})  # a point each 10 s
+    store.apply(FactFound(0, Fact("config", {"max_steps": 900})))
+    run = store.snapshot().runs[0]
+    checker = Checker()
+    assert checker.check(run) == ()
+    assert checker.check(run, 300.0 + 60.0) == ()
+    (alert,) = checker.check(run, 300.0 + 600.0)
+    assert (alert.rule, alert.severity, alert.step) == ("liveness", "warning", 300)
+    assert re.fullmatch(r"silent: last point 10 m ago, usually every 10 s\b.*", alert.message)
+    (alert,) = checker.check(run, 300.0 + 90_000.0)
+    assert (alert.severity, alert.message.partition(":")[0]) == ("info", "ended early")
+
+
+def test_crash_in_a_log() -> None:
+    store = store_of({"loss": [1.0] * 30})
+    store.apply(FactFound(0, Fact("state", {"state": "crashed", "evidence": "CUDA out of memory"})))
+    (alert,) = check(store.snapshot().runs[0], 400.0)
+    assert (alert.severity, alert.message) == ("critical", "crashed: CUDA out of memory; last point 1 m ago")
+
+
+def test_thresholds_are_set_and_detectors_disabled() -> None:
+    run = store_of({"actor/pg_clipfrac": [0.1] * 40 + [0.6] * 40}).snapshot().runs[0]
+    assert Checker({"clip_fraction": False}).check(run) == ()
+    assert Checker({"clip_fraction": {"limit": 1}}).check(run) == ()
+    assert len(Checker({"clip_fraction": {"limit": 0.55, "points": 3}}).check(run)) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"nonsense": True}, "no detector 'nonsense'"),
+        ({"clip_fraction": {"depth": 3}}, "no threshold 'depth'"),
+        ({"clip_fraction": {"limit": "much"}}, "must be a finite number"),
+        ({"clip_fraction": {"points": 0}}, "must be a whole number of at least 1"),
+        ({"clip_fraction": {"limit": math.nan}}, "must be a finite number"),
+        ({"clip_fraction": 3}, "must be true, false or a table"),
+        ({"clip_fraction": {"id": "other"}}, "no threshold 'id'"),
+    ],
+)
+def test_invalid_options_are_reported(options: dict[str, object], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Checker(options)
+
+
+def test_empty_run() -> None:
+    store = Store()
+    store.apply(RunFound(1, "empty", "/empty"))
+    store.apply(StreamFound(7, 1, "log", "/empty/log", "jsonl", 30, "", 0))
+    assert [check(run, 1e9) for run in store.snapshot().runs] == [()]

@@ -35,7 +35,7 @@ class Metric:
     validation: bool = False
 
 
-LEARNED = {
+LEARNED: dict[str, tuple[Metric, ...]] = {
     "rl": (
         Metric("reward", (1, 1), (0.05, 0.3), (0.45, 0.75), 0.04, relative=False),
         Metric("val_reward", (0.8, 0.95), of="reward", noise=0.012, relative=False, validation=True),
@@ -48,6 +48,14 @@ LEARNED = {
         Metric("truncated", (0.01, 0.08), noise=0.2),
         Metric("dead_groups", (0.08, 0.25), noise=0.15),
     ),
+    "policy": (
+        Metric("approx_kl", (0.001, 0.02), noise=0.3),
+        Metric("clip_fraction", (0.02, 0.2), noise=0.05),
+        Metric("explained_variance", (1, 1), (0.0, 0.2), (0.5, 0.9), 0.05, relative=False),
+        Metric("repetition", (0.01, 0.06), noise=0.2),
+        Metric("policy_ratio", (0.98, 1.02), noise=0.02),
+        Metric("discarded", (0.05, 0.3), noise=0.15),
+    ),
     "sft": (
         Metric("loss", (1, 1), (1.6, 4.0), (0.5, 1.3), 0.03),
         Metric("val_loss", (1.0, 1.08), of="loss", noise=0.008, validation=True),
@@ -56,6 +64,7 @@ LEARNED = {
 }
 _SHARP = (0.5, 3, 6, 25)
 """How fast it learns: almost linearly, or with a plateau for most of the run."""
+LEARNED["policy"] = (*LEARNED["rl"], *LEARNED["policy"])
 EVERYWHERE = (
     Metric("lr", (1e-6, 1e-5)),
     Metric("memory", (20, 55), noise=0.002),
@@ -177,6 +186,31 @@ def _break_sync(means: Means, onset: Onset, rng: np.random.Generator) -> None:
     means["mismatch_kl"] += rng.uniform(0.15, 0.5) * onset.ramp(10)
 
 
+def _go_too_far(means: Means, onset: Onset, rng: np.random.Generator) -> None:
+    means["approx_kl"] += rng.uniform(0.15, 0.5) * onset.ramp(5)
+    means["clip_fraction"] += rng.uniform(0.5, 0.7) * onset.ramp(5)
+
+
+def _turn_critic(means: Means, onset: Onset, rng: np.random.Generator) -> None:
+    means["explained_variance"] -= (means["explained_variance"] + rng.uniform(0.2, 1)) * onset.ramp(10)
+
+
+def _repeat_text(means: Means, onset: Onset, rng: np.random.Generator) -> None:
+    means["repetition"] += rng.uniform(0.3, 0.6) * onset.ramp(15)
+
+
+def _detach_loss(means: Means, onset: Onset, rng: np.random.Generator) -> None:
+    means["grad_norm"][onset.began] = 1e-9
+
+
+def _keep_old_policy(means: Means, onset: Onset, rng: np.random.Generator) -> None:
+    means["policy_ratio"] *= 1 + rng.uniform(1.5, 4) * onset.ramp(5)
+
+
+def _discard_groups(means: Means, onset: Onset, rng: np.random.Generator) -> None:
+    means["discarded"] += (rng.uniform(0.8, 0.95) - means["discarded"]) * onset.ramp(8)
+
+
 def _stay(means: Means, onset: Onset) -> None:
     for name in ("reward", "val_reward"):
         means[name][onset.began] = means[name][onset.first - 1]
@@ -210,6 +244,15 @@ FAULTS = (
     Fault("zero_rate", _stop_rate, ("lr",), ("learning_rate",)),
     Fault("weight_sync", _break_sync, ("mismatch_kl",), ("engine_mismatch",)),
 )
+POLICY_FAULTS = (
+    Fault("too_far", _go_too_far, ("approx_kl", "clip_fraction"), ("approx_kl", "clip_fraction")),
+    Fault("critic", _turn_critic, ("explained_variance",), ("explained_variance",), late=0.2),
+    Fault("repetition", _repeat_text, ("repetition",), ("degenerate_text",)),
+    Fault("detached_loss", _detach_loss, ("grad_norm",), ("vanishing_gradient",)),
+    Fault("old_policy", _keep_old_policy, ("policy_ratio",), ("policy_ratio",)),
+    Fault("discarded_groups", _discard_groups, ("discarded",), ("discarded_groups",)),
+)
+"""Faults of learners of the domain "policy", which no job has: only the detectors are judged on them."""
 
 
 @dataclass(frozen=True)

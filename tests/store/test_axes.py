@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.made_run import store_of, view_of
+from support.stores import Log
 
 from tuimon.draw import render
-from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, SegmentStarted, StreamFound
-from tuimon.model.points import Fact
 from tuimon.model.views import Size, Symbols
 from tuimon.panels import ChartOptions, all_panels, header_panel, metric_panel
 from tuimon.store import Curve, Scale, Store
@@ -21,25 +21,8 @@ NAN = float("nan")
 SIZE = Size(80, 14)
 
 
-def store_of(series, start=START, seconds=60.0):
-    """Return a store with one event file; points are `seconds` apart per step, without wall times if start is NaN."""
-    store = Store()
-    store.apply(RunFound(0, "run", "/run"))
-    store.apply(StreamFound(0, 0, "events", "/run/events", "tensorboard", 40, "", 0))
-    store.apply(MetricsFound(0, 0, tuple(series)))
-    for number, (steps, values) in enumerate(series.values()):
-        add(store, number, steps, values, start, seconds)
-    return store
-
-
-def add(store, metric, steps, values, start=START, seconds=60.0):
-    steps = np.array(steps, np.int64)
-    ids, counts = np.array([metric], np.uint32), np.array([len(steps)], np.uint32)
-    store.apply(Columns(0, ids, counts, steps, np.array(values, np.float64), start + steps * seconds))
-
-
-def run_of(series, **options):
-    return store_of(series, **options).snapshot().runs[0]
+def run_of(series, start=START, seconds=60.0):
+    return store_of(series, seconds=seconds, start=start).snapshot().runs[0]
 
 
 def view(run, axis, metric="loss", size=SIZE):
@@ -204,21 +187,17 @@ def test_a_counter_axis_is_labelled():
 
 
 def test_marks_have_the_positions_of_their_steps():
-    store = store_of(
-        {"loss": (STEPS, [NAN if s == 50 else s for s in STEPS]), "epoch": (STEPS, [s / 10 for s in STEPS])}
-    )
-    store.apply(SegmentStarted(0, 80, False))
-    add(store, 0, range(80, 100), [0.5] * 20, start=START + 86400)
-    store.apply(FactFound(0, Fact("best_checkpoint", {"step": 60})))
-    run = store.snapshot().runs[0]
-    panel = next(panel for panel in all_panels() if panel.id == "loss")
+    series = {"loss": (STEPS, [NAN if s == 50 else s for s in STEPS]), "epoch": (STEPS, [s / 10 for s in STEPS])}
+    log = Log().add_row(0, series, START + 60.0 * np.arange(100)).start(0, 80)
+    log.add(0, range(80, 100), 0.5, START + 86400 + 60.0 * np.arange(80, 100))
+    run = log.fact(0, "best_checkpoint", {"step": 60}).run
     for axis, nan, restart, best in (
         ("step", 50, 80, 60),
         ("epoch", 5.0, 8.0, 6.0),
         ("duration", 3000.0, 86400 + 4800.0, 3600.0),
         ("time", START + 3000, START + 86400 + 4800, START + 3600),
     ):
-        drawn = panel.view(run, Size(80, 14), START, Symbols.BRAILLE, ChartOptions(axis))
+        drawn = view_of(run, "loss", SIZE, axis=axis)
         width = (drawn.x.high - drawn.x.low) / drawn.columns
         places = {mark.kind: mark.x for mark in drawn.marks}
         assert places["restart"] == restart
@@ -227,8 +206,7 @@ def test_marks_have_the_positions_of_their_steps():
 
 
 def test_a_curve_without_values_on_the_axis_is_noted_and_the_others_are_drawn():
-    store = store_of({"epoch": (range(50, 150), [s / 10 for s in range(50, 150)]), "loss": (range(40), STEPS[:40])})
-    run = store.snapshot().runs[0]
+    run = run_of({"epoch": (range(50, 150), [s / 10 for s in range(50, 150)]), "loss": (range(40), STEPS[:40])})
     assert "no point has a value on axis epoch" in view(run, "epoch").note
     assert view(run, "samples").x.kind == "step", "an unavailable axis falls back to step"
     assert len(view(run, "samples").lines) == 1

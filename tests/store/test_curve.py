@@ -55,16 +55,6 @@ def test_a_log_without_steps_is_ordinal():
     assert not Log().add(0, [0]).curve().ordinal
 
 
-def test_equal_steps_are_all_kept_in_logged_order():
-    assert points(Log().add(0, [1, 2, 2, 3], [1, 20, 21, 3]).curve()) == [(1, 1), (2, 20), (2, 21), (3, 3)]
-
-
-def test_a_point_out_of_order_is_sorted():
-    curve = Log().add(0, [0, 5, 2, 6]).curve()
-    assert curve.steps.tolist() == [0, 2, 5, 6]
-    assert (curve.superseded, len(curve.restarts)) == (0, 0)
-
-
 @given(st.integers(2, 6), st.randoms(use_true_random=True))
 def test_rows_somewhat_out_of_order_hide_no_point(width, rng):
     steps = []
@@ -75,28 +65,6 @@ def test_rows_somewhat_out_of_order_hide_no_point(width, rng):
     curve = Log().add(0, steps).curve()
     assert curve.steps.tolist() == sorted(steps)
     assert (curve.superseded, len(curve.restarts)) == (0, 0)
-
-
-def test_a_later_file_takes_over_metric_by_metric():
-    log = Log().add(0, range(0, 80, 2)).add(0, [0, 70], metric="eval")
-    log.add(1, range(42, 60, 2), values=[-1] * 9)
-    curve = log.curve()
-    assert curve.steps.tolist() == list(range(0, 60, 2))
-    assert curve.restarts.tolist() == [21]
-    assert curve.superseded == 19
-    assert log.curve("eval").steps.tolist() == [0, 70]
-
-
-def test_a_later_file_without_overlap_hides_nothing():
-    curve = Log().add(0, [0, 1, 2]).add(1, [3, 4]).curve()
-    assert curve.steps.tolist() == [0, 1, 2, 3, 4]
-    assert (curve.restarts.tolist(), curve.superseded) == ([3], 0)
-
-
-def test_three_attempts_the_last_begins_first():
-    curve = Log().add(0, [0, 1, 2, 3, 4]).add(1, [3, 4, 5], [-3, -4, -5]).add(2, [1, 2], [10, 20]).curve()
-    assert points(curve) == [(0, 0), (1, 10), (2, 20)]
-    assert curve.superseded == 7
 
 
 def test_superseded_points_of_different_attempts_are_not_joined():
@@ -115,116 +83,12 @@ def test_superseded_points_of_different_attempts_are_not_joined():
     assert hiding(curve) == {5: 3, 10: 3}
 
 
-def test_each_superseded_point_counts_for_the_first_segment_that_hides_it():
-    curve = Log().add(0, range(1, 31)).add(1, range(11, 26)).add(2, range(21, 40)).curve()
-    assert hiding(curve) == {11: 20, 21: 5}
-    curve = Log().add(0, range(1, 31)).add(1, range(11, 26)).add(2, range(6, 40)).curve()
-    assert hiding(curve) == {6: 40}, "all of the second attempt is hidden"
-    log = Log().add(0, range(1, 31))
-    log.add(0, [11, 12, 11, 13])
-    assert sum(hiding(log.curve()).values()) == log.curve().superseded
-
-
-def test_a_segment_start_inside_a_stream():
-    log = Log().add(0, [0, 1, 2, 3, 4]).start(0).add(0, [4, 5], [-4, -5])
-    assert points(log.curve()) == [(0, 0), (1, 1), (2, 2), (3, 3), (4, -4), (5, -5)]
-    assert log.curve().restarts.tolist() == [4]
-    log.start(0).add(0, [6, 7])
-    assert log.curve().restarts.tolist() == [4], "no step goes back, as in a log that is truncated and goes on"
-
-
 def test_a_segment_start_without_overlap_is_not_copied():
     log = Log().stream(0).start(0).add(0, [0, 1, 2]).start(0, 3).add(0, [3, 4])
     curve = log.curve()
     series = next(iter(log.store._streams[0].data.series.values()))
     assert np.shares_memory(curve.values, series.columns.values)
     assert curve.restarts.tolist() == [3]
-
-
-@pytest.mark.parametrize(("first", "restarts"), [(10, []), (12, []), (8, [8])])
-def test_the_next_file_of_a_rotated_log_is_a_restart_only_over_other_points(first, restarts):
-    log = Log().stream(0, path="/run/log.jsonl.1").stream(1, path="/run/log.jsonl")
-    log.add(0, range(10))
-    for step in (first, first + 1):
-        assert log.add(1, [step]).curve().restarts.tolist() == restarts
-    assert log.curve().superseded == 10 - min(first, 10)
-
-
-def test_a_rotation_after_a_restart_keeps_it():
-    log = Log().stream(0, path="/run/log.jsonl.2").stream(1, path="/run/log.jsonl.1").stream(2, path="/run/log.jsonl")
-    log.add(0, range(10)).add(1, range(6, 12)).add(2, range(12, 20))
-    assert (log.curve().restarts.tolist(), hiding(log.curve())) == ([6], {6: 4})
-
-
-def test_a_purge_voids_points_of_every_metric_of_the_source():
-    log = Log().stream(0).stream(1, source="other").stream(2)
-    log.add(0, [0, 50, 100]).add(0, [2**40], metric="odd").add(0, [90, 70], metric="rare")
-    log.add(1, [0, 100], metric="elsewhere")
-    log.start(2, 80, purge=True)
-    assert log.curve().steps.tolist() == [0, 50]
-    assert log.curve().superseded == 1
-    assert log.curve("rare").steps.tolist() == [70]
-    assert log.curve("elsewhere").steps.tolist() == [0, 100]
-    assert log.run.metrics == ("loss", "rare", "elsewhere")
-    with pytest.raises(KeyError):
-        log.curve("odd")
-    log.add(2, [85, 2**41], metric="odd")
-    assert log.curve("odd").steps.tolist() == [85, 2**41]
-    assert log.run.metrics == ("loss", "odd", "rare", "elsewhere")
-
-
-def test_a_purge_inside_a_stream_keeps_later_points():
-    log = Log().add(0, [0, 1, 2, 3]).start(0, 2, purge=True).add(0, [3, 4], [-3, -4])
-    assert points(log.curve()) == [(0, 0), (1, 1), (3, -3), (4, -4)]
-    log.add(0, [5])
-    assert log.curve().steps.tolist() == [0, 1, 3, 4, 5]
-
-
-def test_a_start_with_a_step_but_no_purge_voids_nothing():
-    assert Log().add(0, [0, 1, 2, 3]).start(0, 2).curve().steps.tolist() == [0, 1, 2, 3]
-
-
-def test_parallel_writers_supersede_nothing():
-    log = Log().add(0, [0, 2, 4, 6], [0] * 4, [10, 12, 14, 16]).add(1, [1, 2, 3], [1] * 3, [11, 13, 15])
-    curve = log.curve()
-    assert points(curve) == [(0, 0), (1, 1), (2, 0), (2, 1), (3, 1), (4, 0), (6, 0)]
-    assert (curve.superseded, len(curve.restarts)) == (0, 0)
-    log.add(1, [7], [1], [17]).add(0, [8], [0], [18])
-    assert log.curve().steps.tolist() == [0, 1, 2, 2, 3, 4, 6, 7, 8]
-    log.add(2, [3, 4], [2, 2], [30, 31])
-    assert points(log.curve()) == [(0, 0), (1, 1), (2, 0), (2, 1), (3, 2), (4, 2)]
-
-
-def test_a_replaced_stream_starts_empty_and_old_snapshots_keep_their_data():
-    log = Log().add(0, [0, 1, 2], [1, 1, 1]).add(0, [0], metric="gone")
-    before = log.run
-    log.store.apply(StreamReplaced(0))
-    assert log.run.metrics == ()
-    assert log.run.point_count == 0
-    with pytest.raises(KeyError):
-        log.curve()
-    log.add(0, [0, 1], [2, 2])
-    assert points(log.curve()) == [(0, 2), (1, 2)]
-    assert log.run.metrics == ("loss",)
-    assert points(before.curve("loss")) == [(0, 1), (1, 1), (2, 1)]
-    assert before.metrics == ("loss", "gone")
-
-
-def test_the_best_source_is_drawn_and_all_sources_are_listed():
-    log = Log().stream(0, "console", 10).stream(1, "events", 40).stream(2, "rows.jsonl", 30)
-    log.add(0, range(9)).add(1, range(5), [7] * 5).add(2, range(5))
-    curve = log.curve()
-    assert points(curve) == [(step, 7) for step in range(5)]
-    assert curve.sources == ("events", "rows.jsonl", "console")
-    assert log.run.provenance("loss") == (("events", 5), ("rows.jsonl", 5), ("console", 9))
-    assert len(log.run.curve_from("loss", "console")) == 9
-    with pytest.raises(KeyError):
-        log.run.curve_from("loss", "nowhere")
-
-
-def test_of_sources_of_equal_rank_the_one_with_most_points_is_drawn():
-    log = Log().stream(0, "a", 30).stream(1, "b", 30).add(0, [0]).add(1, [0, 1])
-    assert log.curve().sources == ("b", "a")
 
 
 def test_a_prefix_keeps_sub_runs_apart():

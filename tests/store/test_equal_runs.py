@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -36,21 +37,21 @@ def write_events(path: Path, rows: list[Row], start: float = 1_795_000_000.0, pr
 
 
 def write_lines(path: Path, rows: list[Row], start: float = 1_795_000_000.0) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps({"step": step, "data": row, "timestamp": start + step}) for step, row in enumerate(rows)]
-    path.write_text("\n".join(lines) + "\n")
+    write(path, (json.dumps({"step": step, "data": row, "timestamp": start + step}) for step, row in enumerate(rows)))
 
 
 def write_table(path: Path, rows: list[Row]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     lines = [",".join(map(repr, [step, *row.values()])) for step, row in enumerate(rows)]
-    path.write_text("\n".join([",".join(["step", *rows[0]]), *lines, ""]))
+    write(path, [",".join(["step", *rows[0]]), *lines])
 
 
 def write_console(path: Path, rows: list[Row]) -> None:
+    write(path, (f"step:{n} - loss:{row['loss']:.4f} - reward:{row['reward']:.3f}" for n, row in enumerate(rows)))
+
+
+def write(path: Path, lines: Iterable[str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [f"step:{step} - loss:{row['loss']:.4f} - reward:{row['reward']:.3f}" for step, row in enumerate(rows)]
-    path.write_text("\n".join([*lines, ""]))
+    path.write_text("".join(f"{line}\n" for line in lines))
 
 
 def runs_below(path: Path) -> tuple[Run, ...]:
@@ -69,15 +70,7 @@ def test_four_places_of_one_training_are_one_run(tmp_path: Path) -> None:
     assert len({stream.info.format for stream in run.streams}) == 4
     assert len(run.curve("loss")) == STEPS
     assert any("2 of 2 common metrics are equal at 40 steps" in line for line in run.join_evidence)
-
-
-def test_export_has_the_same_runs_as_the_other_commands(tmp_path: Path) -> None:
-    rows = training(1)
-    write_events(tmp_path / "tensorboard_log" / "gsm8k" / "try_a", rows)
-    write_lines(tmp_path / "metrics_out" / "exp7.jsonl", rows)
-    write_table(tmp_path / "copies" / "table.csv", rows)
-    [run] = runs_below(tmp_path)
-    monitor = LocalMonitor([tmp_path])
+    monitor = LocalMonitor([tmp_path])  # as export reads them
     monitor.read()
     [exported] = monitor.snapshot().runs
     assert (exported.name, exported.metrics) == (run.name, run.metrics)
@@ -86,9 +79,19 @@ def test_export_has_the_same_runs_as_the_other_commands(tmp_path: Path) -> None:
         assert (steps.tolist(), values.tolist()) == (curve.steps.tolist(), curve.values.tolist())
 
 
-def test_trainings_with_other_values_and_the_same_schedule_stay_apart(tmp_path: Path) -> None:
-    write_events(tmp_path / "a", training(1))
-    write_table(tmp_path / "b" / "table.csv", training(2))
+@pytest.mark.parametrize(
+    ("rows", "others"),
+    [
+        (training(1), training(2)),  # other values, the same schedule
+        (training(1), [*training(1)[:3], *training(2)[3:]]),
+        (training(1), [*training(1)[:30], *training(2)[30:]]),
+        ([{"loss": row["loss"]} for row in training(1, 9)],) * 2,  # too few
+    ],
+    ids=["other values", "the same for 3 steps", "the same for 30 steps", "nine equal values"],
+)
+def test_trainings_that_are_not_equal_stay_apart(tmp_path: Path, rows: list[Row], others: list[Row]) -> None:
+    write_events(tmp_path / "a", rows)
+    write_table(tmp_path / "b" / "table.csv", others)
     assert len(runs_below(tmp_path)) == 2
 
 
@@ -99,25 +102,12 @@ def test_a_training_that_was_repeated_later_stays_apart(tmp_path: Path) -> None:
     assert len(runs_below(tmp_path)) == 2
 
 
-def test_two_runs_of_one_format_that_fit_to_a_third_are_not_joined(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        write_events(tmp_path / name, training(1))
+def test_several_runs_of_one_format_are_not_joined_even_by_a_third(tmp_path: Path) -> None:
+    for seed in range(20):
+        write_events(tmp_path / f"seed{seed}", training(1))
+    assert len(runs_below(tmp_path)) == 20
     write_table(tmp_path / "c" / "table.csv", training(1))
-    assert len(runs_below(tmp_path)) == 3
-
-
-def test_nine_equal_values_are_not_enough(tmp_path: Path) -> None:
-    rows = [{"loss": row["loss"]} for row in training(1, 9)]
-    write_events(tmp_path / "a", rows)
-    write_table(tmp_path / "b" / "table.csv", rows)
-    assert len(runs_below(tmp_path)) == 2
-
-
-@pytest.mark.parametrize("at", [3, 30])
-def test_a_common_prefix_is_no_evidence_if_later_points_differ(tmp_path: Path, at: int) -> None:
-    write_events(tmp_path / "a", training(1))
-    write_table(tmp_path / "b" / "table.csv", [*training(1)[:at], *training(2)[at:]])
-    assert len(runs_below(tmp_path)) == 2
+    assert len(runs_below(tmp_path)) == 21
 
 
 def test_a_joined_run_stays_joined_while_its_files_grow(tmp_path: Path) -> None:
@@ -136,12 +126,6 @@ def test_a_joined_run_stays_joined_while_its_files_grow(tmp_path: Path) -> None:
     [run] = monitor.snapshot().runs
     assert run.curve("loss").steps.tolist() == list(range(STEPS))
     assert monitor.snapshot().run(run.joined_ids[0]) is run
-
-
-def test_a_sweep_of_one_format_is_not_compared(tmp_path: Path) -> None:
-    for seed in range(20):
-        write_events(tmp_path / f"seed{seed}", training(1))
-    assert len(runs_below(tmp_path)) == 20
 
 
 def test_keras_writes_a_table_beside_its_event_files(tmp_path: Path) -> None:

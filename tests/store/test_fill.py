@@ -55,70 +55,6 @@ def test_equal_sources_are_not_copied():
     assert np.shares_memory(log.curve().values, series.columns.values)
 
 
-@pytest.mark.parametrize(
-    ("steps", "others", "drawn", "expected"),
-    [
-        (range(5, 100), range(80), "events", 0),  # the beginning is missing
-        (range(95), range(100), "events", 5),  # the end is missing
-        ([*range(50), *range(56, 100)], range(100), "events", 0),  # a hole
-        (range(0, 200, 2), range(1, 111), "events", 0),  # logged less often: nothing between its points
-        (range(0, 200, 2), range(150, 203), "events", 3),  # points at least a stride after its end
-        (range(50, 100), range(20), "events", 0),  # no step in common
-        (range(60), range(100), "state", 0),  # less than nine tenths of the points
-        ([99], range(100), "state", 0),
-    ],
-)
-def test_the_most_complete_source_is_drawn_and_continued_after_its_end(steps, others, drawn, expected):
-    log = Sources(events=EVENTS, state=JSON).add("events", steps).add("state", others)
-    curve = log.curve()
-    best, other = (steps, others) if drawn == "events" else (others, steps)
-    assert curve.filled == expected
-    assert curve.steps.tolist() == [
-        *best,
-        *([step for step in other if step > max(best)][-expected:] if expected else []),
-    ]
-    assert is_true(curve)
-    assert curve.sources[0] == drawn
-    assert dict(log.run.provenance("loss")) == {"events": len(list(steps)), "state": len(list(others))}
-    assert log.run.curve_from("loss", "events").steps.tolist() == list(steps)
-    assert log.run.curve_from("loss", "state").steps.tolist() == list(others)
-
-
-@pytest.mark.parametrize("rounded", [False, True])
-def test_exact_values_are_drawn_before_those_of_single_precision(rounded: bool) -> None:
-    """SummaryWriter flushes every two minutes; the lines of JSON are ten steps ahead."""
-    exact = value(np.arange(100)).astype(np.float32 if rounded else np.float64)
-    log = Sources(events=EVENTS, state=JSON).add("events", range(92), value(np.arange(92)).astype(np.float32))
-    curve = log.add("state", range(100), exact).curve()
-    assert curve.sources[0] == ("events" if rounded else "state")
-    assert curve.values.tolist() == exact.tolist()
-
-
-def test_better_sources_continue_first_and_no_step_is_drawn_twice():
-    log = Sources(wandb=WANDB, state=JSON, console=TEXT)
-    log.add("wandb", range(65)).add("state", range(20, 70)).add("console", range(80), printed(range(80)))
-    curve = log.curve()
-    assert curve.steps.tolist() == list(range(80))
-    assert curve.filled == 15
-    assert curve.values[:70].tolist() == value(np.arange(70)).tolist(), "exact where a source has exact values"
-    assert curve.values[70:].tolist() == printed(range(70, 80))
-    assert curve.sources == ("wandb", "state", "console")
-
-
-def test_rounded_values_are_not_inserted_between_exact_ones():
-    log = Sources(events=EVENTS, console=TEXT).add("events", range(0, 200, 2))
-    log.add("console", range(200), printed(range(200)))
-    assert log.curve().steps.tolist() == list(range(0, 200, 2))
-    assert log.curve().filled == 0
-
-
-def test_a_source_that_disagrees_fills_nothing():
-    log = (
-        Sources(events=EVENTS, other=JSON).add("events", range(95)).add("other", range(100), value(np.arange(100)) + 1)
-    )
-    assert (log.curve().filled, len(log.curve())) == (0, 95)
-
-
 def test_a_source_with_different_steps_fills_nothing_and_does_not_disagree():
     values = value(np.arange(50))
     log = Sources(wandb=WANDB, events=EVENTS).add("wandb", range(50), values).add("events", range(0, 500, 10), values)
@@ -130,37 +66,7 @@ def test_a_source_with_different_steps_fills_nothing_and_does_not_disagree():
     assert epochs.curve().filled == 0
 
 
-def test_sources_without_steps_are_not_filled():
-    log = Sources(events=EVENTS, other=JSON).add("events", [0] * 10, range(10)).add("other", range(10))
-    assert (log.curve().filled, len(log.curve())) == (0, 10)
-    log = Sources(events=EVENTS, other=JSON).add("events", range(10)).add("other", [0] * 10)
-    assert (log.curve().filled, len(log.curve())) == (0, 10)
-
-
 # ---------------------------------------------------------------- restarts
-
-
-def test_superseded_points_are_not_filled_from_another_source():
-    """The first attempt reached 60, the second began at 40 and is at 45; the first one's console has 41 to 62."""
-    log = Sources(events=EVENTS, console_1=TEXT, console_2=TEXT)
-    log.add("events", range(61)).start("events").add("events", range(40, 46), -value(range(40, 46)))
-    log.add("console_1", range(63), printed(range(63)))
-    assert log.curve().steps.tolist() == list(range(46))
-    assert log.disagreement() is None, "the console agrees with the first attempt"
-    log.add("console_2", range(40, 49), [-number for number in printed(range(40, 49))])
-    assert log.curve().steps.tolist() == list(range(49)), "the console of the second attempt may be ahead"
-    assert log.curve().restarts.tolist() == [40]
-    assert (log.curve().superseded, log.curve().filled) == (21, 3)
-
-
-def test_wall_times_identify_an_ended_attempt():
-    log = Sources(events=EVENTS, state=JSON)
-    log.add("events", range(61), wall_times=range(61)).start("events")
-    log.add("events", range(40, 46), wall_times=range(1040, 1046))
-    log.add("state", range(63), wall_times=range(63))
-    assert log.curve().steps.tolist() == list(range(46))
-    log.add("state", [63, 64], wall_times=[1063, 1064])
-    assert log.curve().steps.tolist() == [*range(46), 63, 64]
 
 
 # ---------------------------------------------------------------- growth
@@ -194,32 +100,6 @@ def test_live_growth_equals_reading_everything_at_once(lost, moves):
         assert curve.values.tolist() == values.tolist()
         assert np.array_equal(curve.envelope(0, 500, 50).high, envelope.high, equal_nan=True)
         assert curve.finite_count == len(curve)
-
-
-def test_an_older_snapshot_may_be_drawn_after_a_newer_one():
-    log = Sources(events=EVENTS, state=JSON).add("events", range(60)).add("state", range(60))
-    old = log.run
-    log.add("events", range(60, 85)).add("state", range(60, 90))
-    new = log.run
-    assert new.curve("loss").steps.tolist() == list(range(90))
-    assert old.curve("loss").steps.tolist() == list(range(60))
-    log.add("state", range(90, 94))
-    assert log.curve().steps.tolist() == list(range(94))
-    assert new.curve("loss").steps.tolist() == list(range(90))
-
-
-def test_a_continued_curve_grows_with_both_sources():
-    log = Sources(events=EVENTS, state=JSON).add("events", range(1000)).add("state", range(1010))
-    first = log.curve()
-    assert first.filled == 10
-    log.add("state", range(1010, 1020))
-    second = log.curve()
-    assert second.filled == 20
-    assert log.curve() is second, "nothing has changed"
-    log.add("state", [1020])
-    assert log.curve().steps.tolist() == list(range(1021))
-    log.add("events", range(1000, 1005))  # the best source catches up
-    assert (log.curve().steps.tolist(), log.curve().filled) == (list(range(1021)), 16)
 
 
 # ---------------------------------------------------------------- disagreement

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.stores import Log
 
 from tuimon.errors import WireError
 from tuimon.model.alerts import Alert
@@ -110,17 +111,10 @@ def test_times_and_counts_of_a_run():
 
 
 def test_a_run_without_wall_times_has_nan():
-    store = Store()
-    store.apply(RunFound(0, "run", "/run"))
-    store.apply(stream_found(0))
-    assert store.snapshot().runs[0].last_step is None
-    store.apply(MetricsFound(0, 0, ("loss",)))
-    nan = np.full(2, np.nan)
-    store.apply(Columns(0, np.zeros(1, np.uint32), np.array([2], np.uint32), np.arange(2), np.ones(2), nan))
-    run = store.snapshot().runs[0]
-    assert np.isnan(run.first_wall_time)
-    assert np.isnan(run.last_wall_time)
-    assert np.isnan(run.curve("loss").origin)
+    log = Log().stream(0)
+    assert log.run.last_step is None
+    run = log.add(0, [0, 1]).run
+    assert np.isnan([run.first_wall_time, run.last_wall_time, run.curve("loss").origin]).all()
 
 
 def test_the_last_step_after_a_resume_is_that_of_the_resumed_run():
@@ -222,25 +216,18 @@ def test_an_event_with_an_unknown_id_raises_and_changes_nothing(event):
 
 
 def test_single_points_and_batches_can_be_mixed():
-    store = Store()
-    store.apply(RunFound(0, "run", "/run"))
-    store.apply(stream_found(0))
-    store.apply(MetricsFound(0, 0, tuple(f"m{number}" for number in range(100))))
-    expected = [[] for _ in range(100)]
-    random = np.random.default_rng(0)
+    log, expected, random = Log(), {f"m{number}": [] for number in range(100)}, np.random.default_rng(0)
     for start in range(0, 3000, 100):
         counts = np.ones(100, np.int64) if start % 300 else random.integers(0, 40, 100)
-        steps = np.concatenate([np.arange(start, start + count) for count in counts])
-        for metric, count in enumerate(counts):
-            expected[metric] += range(start, start + count)
-        store.apply(columns(0, steps, counts))
-    run = store.snapshot().runs[0]
-    assert run.point_count == sum(map(len, expected))
-    for metric, steps in enumerate(expected):
-        curve = run.curve(f"m{metric}")
-        assert curve.steps.tolist() == steps
-        assert curve.values.tolist() == steps
-        assert curve.wall_times.tolist() == steps
+        rows = {name: range(start, start + count) for name, count in zip(expected, counts, strict=True)}
+        for name, steps in rows.items():
+            expected[name] += steps
+        log.add_row(0, {name: (steps, None) for name, steps in rows.items()}, [s for own in rows.values() for s in own])
+    run = log.run
+    assert run.point_count == sum(map(len, expected.values()))
+    for name, steps in expected.items():
+        curve = run.curve(name)
+        assert curve.steps.tolist() == curve.values.tolist() == curve.wall_times.tolist() == steps
 
 
 def test_rewritten_documents_take_no_new_rows():
@@ -274,26 +261,21 @@ def test_columns_stay_near_24_bytes_a_point():
 
 def test_metrics_of_a_resumed_run_share_their_steps():
     """Two attempts, the second from step 5 on; then the run grows, one metric more often than the other."""
-    store = Store()
-    store.apply(RunFound(0, "run", "/run"))
+    log = Log()
     for stream, start in ((0, 0), (1, 5)):
-        store.apply(stream_found(stream, source="events", order=stream))
-        store.apply(MetricsFound(stream, 0, ("loss", "reward")))
-        store.apply(columns(stream, [*range(start, start + 8)] * 2, [8, 8], 100.0 * stream))
-    run = store.snapshot().runs[0]
-    before = [run.curve(name) for name in run.metrics]
-    store.apply(columns(1, [13, 14, 15, 13, 15], [3, 2], 100.0))
-    run = store.snapshot().runs[0]
-    loss, reward = (run.curve(name) for name in ("loss", "reward"))
+        steps = range(start, start + 8)
+        log.add_row(stream, dict.fromkeys(("loss", "reward"), (steps, None)), 100.0 * stream + np.array(steps))
+    before = [log.curve(name) for name in log.run.metrics]
+    log.add_row(1, {"loss": ([13, 14, 15], None), "reward": ([13, 15], None)}, [113, 114, 115, 113, 115])
+    loss, reward = (log.curve(name) for name in ("loss", "reward"))
     for curve in before:
         assert curve.steps.tolist() == [*range(13)]
         assert curve.wall_times.tolist() == [*range(5), *range(105, 113)]
     assert np.shares_memory(before[0].steps, before[1].steps)
     assert np.shares_memory(before[0].wall_times, before[1].wall_times)
     assert loss.steps.tolist() == [*range(16)]
-    assert reward.steps.tolist() == [*range(14), 15]
+    assert reward.steps.tolist() == reward.values.tolist() == [*range(14), 15]
     assert reward.wall_times.tolist() == [*range(5), *range(105, 114), 115]
-    assert reward.values.tolist() == [*range(14), 15]
 
 
 GROWTH = st.lists(
@@ -307,43 +289,30 @@ GROWTH = st.lists(
 def test_snapshots_of_a_growing_run_do_not_affect_each_other(first, second):
     """Two attempts are written in parallel with restarts; each snapshot equals that of a store read once."""
 
-    def events_of(stream, growth):
-        for kind, a, b in growth:
-            yield columns(stream, range(b, b + a)) if kind == "points" else SegmentStarted(stream, a, b)
-
     def drawn(run):
         curve = run.curve("loss") if "loss" in run.metrics else None
         return curve and (curve.steps.tolist(), curve.wall_times.tolist(), curve.restarts.tolist(), curve.superseded)
 
-    def begun():
-        store = Store()
-        store.apply(RunFound(0, "run", "/run"))
-        for stream in (0, 1):
-            store.apply(stream_found(stream, order=stream))
-            store.apply(MetricsFound(stream, 0, ("loss",)))
-        return store
+    def apply(log, stream, kind, a, b):
+        return log.add(stream, range(b, b + a), None, range(b, b + a)) if kind == "points" else log.start(stream, a, b)
 
-    events = [
-        event for pair in zip_longest(events_of(0, first), events_of(1, second)) for event in pair if event is not None
-    ]
-    looked_at, looks = begun(), []
+    pairs = zip_longest(((0, *own) for own in first), ((1, *own) for own in second))
+    events = [event for pair in pairs for event in pair if event is not None]
+    looked_at, looks = Log().stream(0).stream(1), []
     for number, event in enumerate(events):
-        looked_at.apply(event)
-        run = looked_at.snapshot().runs[0]
+        run = apply(looked_at, *event).run
         looks.append((number + 1, run, drawn(run)))
     for count, run, seen in looks:
-        once = begun()
+        once = Log().stream(0).stream(1)
         for event in events[:count]:
-            once.apply(event)
-        assert drawn(once.snapshot().runs[0]) == seen == drawn(run)
+            apply(once, *event)
+        assert drawn(once.run) == seen == drawn(run)
 
 
 def test_readers_never_get_an_incomplete_point():
     """One thread writes and two read: every curve they get is a prefix of the written points."""
-    store = Store()
-    store.apply(RunFound(0, "run", "/run"))
-    store.apply(stream_found(0))
-    store.apply(MetricsFound(0, 0, ("a", "b")))
+    log = Log().add_row(0, dict.fromkeys("ab", ([0], None)))
+    store = log.store
     stop, looked, wrong = threading.Event(), threading.Semaphore(0), []
 
     def read():
@@ -366,11 +335,10 @@ def test_readers_never_get_an_incomplete_point():
     readers = [threading.Thread(target=read) for _ in range(2)]
     for reader in readers:
         reader.start()
-    length = 0
+    length = 1
     for number in range(400):
         count = 1 if number % 3 else 700
-        steps = np.tile(np.arange(length, length + count), 2)
-        store.apply(columns(0, steps, [count, count]))
+        log.add_row(0, dict.fromkeys("ab", (range(length, length + count), None)))
         length += count
         if number == 200:  # wait until the readers have read the growing store
             assert looked.acquire(timeout=60)
@@ -381,27 +349,21 @@ def test_readers_never_get_an_incomplete_point():
     assert len(store.snapshot().runs[0].curve("a")) == length
 
 
-def feed_event_files(store, paths):
-    """Apply the points of event files, read by TensorBoard's own loader."""
+def feed_event_files(paths):
+    """Return a run with the points of event files, read by TensorBoard's own loader."""
     from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
     from tensorboard.compat.proto.event_pb2 import SessionLog
 
-    store.apply(RunFound(0, "run", "/run"))
+    log = Log()
     for order, path in enumerate(paths):
-        store.apply(stream_found(order, order=order))
-        names = []
+        log.stream(order)
         for event in LegacyEventFileLoader(str(path)).Load():
             if event.session_log.status == SessionLog.START:
-                store.apply(SegmentStarted(order, event.step, True))
+                log.start(order, event.step, True)
             for value in event.summary.value:
                 if value.HasField("simple_value"):
-                    if value.tag not in names:
-                        store.apply(MetricsFound(order, len(names), (value.tag,)))
-                        names.append(value.tag)
-                    row = [np.array([number]) for number in (event.step, float(value.simple_value), event.wall_time)]
-                    metric = np.array([names.index(value.tag)], np.uint32)
-                    store.apply(Columns(order, metric, np.ones(1, np.uint32), *row))
-    return store.snapshot().runs[0]
+                    log.add(order, [event.step], [value.simple_value], [event.wall_time], value.tag)
+    return log.run
 
 
 def accumulated(directory, purge):
@@ -419,7 +381,7 @@ def accumulated(directory, purge):
 
 def test_a_purge_step_equals_what_tensorboard_shows():
     directory = DATA / "store_purge"
-    run = feed_event_files(Store(), sorted(directory.glob("events*")))
+    run = feed_event_files(sorted(directory.glob("events*")))
     every, shown = accumulated(directory, False), accumulated(directory, True)
     purged = [tag for tag in every if len(every[tag]) != len(shown.get(tag, []))]
     assert len(purged) == 6
@@ -439,7 +401,7 @@ def test_a_purge_step_equals_what_tensorboard_shows():
 def test_a_resume_into_the_same_directory_equals_the_trainer_state():
     """The run was killed at step 77 and resumed from 40; its trainer_state.json holds every step once."""
     directory = DATA / "store_resume"
-    run = feed_event_files(Store(), sorted(directory.glob("events*")))
+    run = feed_event_files(sorted(directory.glob("events*")))
     history = json.loads((directory / "trainer_state.json").read_text())["log_history"]
     for tag, key in (("train/loss", "loss"), ("train/grad_norm", "grad_norm"), ("eval/loss", "eval_loss")):
         expected = [(row["step"], float(np.float32(row[key]))) for row in history if key in row]
@@ -451,18 +413,9 @@ def test_a_resume_into_the_same_directory_equals_the_trainer_state():
 
 
 def test_two_spellings_in_one_source_are_two_metrics():
-    store = Store(merge_key)
-    store.apply(RunFound(0, "run", "/run"))
-    store.apply(stream_found(0, source="events"))
-    store.apply(stream_found(1, source="state.json", rank=29))
-    store.apply(MetricsFound(0, 0, ("train/loss",)))
-    store.apply(MetricsFound(1, 0, ("loss",)))
-    store.apply(columns(0, [0, 1, 2]))
-    store.apply(columns(1, [0, 1]))
-    assert store.snapshot().runs[0].metrics == ("train/loss",)
-    store.apply(MetricsFound(0, 1, ("loss",)))
-    store.apply(Columns(0, np.array([1], np.uint32), np.array([1], np.uint32), np.array([9]), np.ones(1), np.ones(1)))
-    run = store.snapshot().runs[0]
+    log = Log(Store(merge_key)).add(0, [0, 1, 2], metric="train/loss").stream(1, "state.json", 29).add(1, [0, 1])
+    assert log.run.metrics == ("train/loss",)
+    run = log.add(0, [9]).run
     assert set(run.metrics) == {"train/loss", "loss"}
     assert run.curve("train/loss").steps.tolist() == [0, 1, 2]
     assert run.curve_from("loss", "events").steps.tolist() == [9]
@@ -472,13 +425,11 @@ def test_two_spellings_in_one_source_are_two_metrics():
 
 def with_sources(**sources):
     """A run of one stream for each source: its rank, and the steps of each of its metrics."""
-    store = Store(merge_key)
-    store.apply(RunFound(0, "run", "/run"))
-    for stream, (source, (rank, metrics)) in enumerate(sources.items()):
-        store.apply(stream_found(stream, source=source, rank=rank))
-        store.apply(MetricsFound(stream, 0, tuple(metrics)))
-        store.apply(columns(stream, [s for steps in metrics.values() for s in steps], list(map(len, metrics.values()))))
-    return store.snapshot().runs[0]
+    log = Log(Store(merge_key))
+    for source, (rank, metrics) in sources.items():
+        log.stream(source, source, rank, of_machine=source == "gpu")
+        log.add_row(source, {name: (steps, None) for name, steps in metrics.items()})
+    return log.run
 
 
 def test_sources_with_different_steps_do_not_determine_the_last_step():
@@ -515,13 +466,17 @@ def test_the_best_source_represents_the_run_unless_it_has_few_metrics():
     assert (only.last_step, only.busiest_metrics) == (0, ("hp_metric",))
 
 
+@pytest.mark.parametrize(("source", "step"), [("gpu", 30), ("other", 90_000)])
+def test_measurements_of_a_machine_do_not_represent_a_run(source, step):
+    gpus = {f"system/gpu.0.quantity{number}": [0, 45_000, 90_000] for number in range(20)}
+    assert with_sources(**{source: (11, gpus), "train": (10, {"loss": [0, 15, 30]})}).last_step == step
+
+
 def test_console_facts_are_limited():
-    store = Store()
-    store.apply(RunFound(0, "run", "/run"))
-    store.apply(stream_found(0))
+    log = Log().stream(0)
     for number in range(5 * CONSOLE_FACTS):
-        store.apply(FactFound(0, Fact("console", {"lines": [str(number)]})))
-    now = [fact.value["lines"][0] for fact in store.snapshot().runs[0].facts("console")]
+        log.fact(0, "console", {"lines": [str(number)]})
+    now = [fact.value["lines"][0] for fact in log.run.facts("console")]
     assert now[-CONSOLE_FACTS:] == [str(number) for number in range(4 * CONSOLE_FACTS, 5 * CONSOLE_FACTS)]
     assert len(now) <= 2 * CONSOLE_FACTS
 

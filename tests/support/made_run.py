@@ -18,25 +18,30 @@ Series = Mapping[str, tuple[Sequence[int], Sequence[float]]]
 """Metric -> (steps, values)."""
 
 
-def store_of(series: Series, facts: Sequence[Fact] = (), seconds: float = 1.0) -> Store:
-    """Return a store with one run of one event file; the wall times of points are `seconds` apart per step."""
+def store_of(series: Series, facts: Sequence[Fact] = (), seconds: float = 1.0, start: float = START) -> Store:
+    """Return a store with one run of one event file; the wall times of points are `seconds` apart per step.
+
+    start: wall time of step 0; NaN: the points have none.
+    """
     store = Store()
     store.apply(RunFound(0, "run", "/logs/run"))
     store.apply(StreamFound(0, 0, "run", "/logs/run/events", "tensorboard", 40, "", 0))
-    feed(store, series, 0, seconds)
+    feed(store, series, 0, seconds, start=start)
     for fact in facts:
         store.apply(FactFound(0, fact))
     return store
 
 
-def feed(store: Store, series: Series, first: int = 0, seconds: float = 1.0, stream: int = 0) -> None:
+def feed(
+    store: Store, series: Series, first: int = 0, seconds: float = 1.0, stream: int = 0, start: float = START
+) -> None:
     store.apply(MetricsFound(stream, first, tuple(series)))
     steps = np.array([step for steps, _ in series.values() for step in steps], np.int64)
     values = np.array([value for _, values in series.values() for value in values], np.float64)
     counts = np.array([len(steps) for steps, _ in series.values()], np.uint32)
     if len(steps):
         ids = np.arange(first, first + len(series), dtype=np.uint32)
-        store.apply(Columns(stream, ids[counts > 0], counts[counts > 0], steps, values, START + steps * seconds))
+        store.apply(Columns(stream, ids[counts > 0], counts[counts > 0], steps, values, start + steps * seconds))
 
 
 def run_of(series: Series, facts: Sequence[Fact] = ()) -> Run:

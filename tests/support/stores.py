@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from tuimon.model.events import Columns, MetricsFound, RunFound, SegmentStarted, StreamFound
+from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, SegmentStarted, StreamFound, StreamStatus
+from tuimon.model.points import Fact
 from tuimon.store import Curve, Run, Store
 from tuimon.store.curve import Disagreement
 
@@ -37,33 +38,65 @@ def add_run(
 class Log:
     """A store with one run, fed as by a reader; a stream is made when it is first written to."""
 
-    def __init__(self) -> None:
-        self.store = Store()
+    def __init__(self, store: Store | None = None) -> None:
+        self.store = store or Store()
         self.store.apply(RunFound(0, "run", "/run"))
         self._streams: dict[object, tuple[int, list[str]]] = {}
         """Key -> (id, metrics)."""
 
-    def stream(self, key: object, source: str = "events", rank: int = 40, prefix: str = "", path: str = "") -> Self:
+    def stream(
+        self,
+        key: object,
+        source: str = "events",
+        rank: int = 40,
+        prefix: str = "",
+        path: str = "",
+        format: str = "tensorboard",
+        of_machine: bool = False,
+    ) -> Self:
         number = len(self._streams)
         self._streams[key] = number, []
         path = path or f"/run/{source}/{number}"
-        self.store.apply(StreamFound(number, 0, source, path, "tensorboard", rank, prefix, number))
+        self.store.apply(StreamFound(number, 0, source, path, format, rank, prefix, number, of_machine))
         return self
 
     def add(
         self, key: object, steps: Sequence[int], values: Any = None, wall_times: Any = None, metric: str = "loss"
     ) -> Self:
-        """Add points. values: the steps by default. wall_times: NaN by default."""
+        """Add points. values: the steps by default; one for all. wall_times: NaN by default."""
+        return self.add_row(key, {metric: (steps, values)}, wall_times)
+
+    def add_row(self, key: object, metrics: Mapping[str, tuple[Sequence[int], Any]], wall_times: Any = None) -> Self:
+        """Add points of several metrics in one event. wall_times: of each metric, or of all in turn."""
         if key not in self._streams:
             self.stream(key)
         number, names = self._streams[key]
-        if metric not in names:
-            self.store.apply(MetricsFound(number, len(names), (metric,)))
-            names.append(metric)
-        ids, counts = np.array([names.index(metric)], np.uint32), np.array([len(steps)], np.uint32)
-        floats = np.array(steps if values is None else values, np.float64)
-        times = np.full(len(steps), np.nan) if wall_times is None else np.array(wall_times, np.float64)
-        self.store.apply(Columns(number, ids, counts, np.array(steps, np.int64), floats, times))
+        if new := [metric for metric in metrics if metric not in names]:
+            self.store.apply(MetricsFound(number, len(names), tuple(new)))
+            names += new
+        ids = np.array([names.index(metric) for metric in metrics], np.uint32)
+        counts = np.array([len(steps) for steps, _ in metrics.values()], np.uint32)
+        steps = np.concatenate([np.asarray(steps, np.int64) for steps, _ in metrics.values()])
+        values = np.concatenate(
+            [
+                np.broadcast_to(np.asarray(own if own is not None else at, float), len(at))
+                for at, own in metrics.values()
+            ]
+        )
+        times = np.full(len(steps), np.nan) if wall_times is None else np.array(wall_times, float)
+        times = np.tile(times, len(steps) // max(len(times), 1))
+        self.store.apply(Columns(number, ids, counts, steps, values, times))
+        return self
+
+    def fact(
+        self, key: object, topic: str, value: Mapping[str, Any], wall_time: float | None = None, step: int | None = None
+    ) -> Self:
+        self.store.apply(FactFound(self._streams[key][0], Fact(topic, value, step, wall_time)))
+        return self
+
+    def status(self, key: object, modified: float, size: int = 9, **more: Any) -> Self:
+        """Set the status of a log that was read to its end."""
+        self.store.apply(StreamStatus(self._streams[key][0], "current", "", size, size, modified, 0, **more))
         return self
 
     def start(self, key: object, step: int | None = None, purge: bool = False) -> Self:

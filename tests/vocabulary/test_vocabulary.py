@@ -8,12 +8,14 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tuimon.draw.numbers import format_value
 from tuimon.vocabulary import (
     _compile,
     _document,
@@ -26,6 +28,7 @@ from tuimon.vocabulary import (
     phase_of,
     repeats_along_other_axis,
     understood_metrics,
+    unit_text,
     without_reducer,
 )
 from tuimon.vocabulary._compile import SOURCE, compile_document, expressions, parse
@@ -55,12 +58,21 @@ def roll_names(devices: int, infix: str = "{}") -> Iterator[str]:
                 yield line.replace("{metric_infix}", infix.format(phase)).replace("{device_id}", str(device))
 
 
-MEANINGS = (DATA / "meanings.txt").read_text().splitlines()
-ROWS = [tuple(re.split("  +", line)) for line in MEANINGS if line and not line.startswith("#")]
+def rows(file: str) -> list[list[str]]:
+    """Return the rows of a table below DATA, whose columns are at least two blanks apart."""
+    lines = (DATA / file).read_text().splitlines()
+    return [re.split("  +", line) for line in lines if line and not line.startswith("#")]
+
+
+def test_a_value_is_shown_with_the_unit_of_its_name() -> None:
+    for name, logged, *expected in rows("shown_values.txt"):
+        meaning = classify(name)
+        shown = format_value(float(logged), unit_text(meaning.logged_unit))
+        assert (name, [meaning.concept, meaning.logged_unit, shown]) == (name, expected)
 
 
 def test_a_name_has_this_meaning() -> None:
-    for name, *expected in ROWS:
+    for name, *expected in rows("meanings.txt"):
         meaning = classify(name)
         fields = meaning.concept, meaning.direction, meaning.split, meaning.unit, f"{meaning.scale:g}"
         actual = [field if wanted != "-" else "-" for field, wanted in zip(fields, expected, strict=True)]
@@ -260,14 +272,13 @@ def test_long_names_take_bounded_time() -> None:
         classify((piece * MAX_NAME)[:MAX_NAME])
 
 
-@pytest.mark.parametrize("stored", [None, "{", "{}", '{"key": "00000000", "names": {}}'])
+@pytest.mark.parametrize("stored", ["{", '{"key": "00000000", "names": {}}'])
 def test_vocabulary_is_compiled_unless_the_stored_one_is_current(
-    stored: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stored: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compiled_file = tmp_path / "vocabulary.json"
     monkeypatch.setattr(_compile, "COMPILED", compiled_file)
-    if stored is not None:
-        compiled_file.write_text(stored)
+    compiled_file.write_text(stored)
     load = _document.compiled.__wrapped__
     expected = json.loads(json.dumps(compile_document(DOCUMENT)))
     for _ in range(2):
@@ -310,12 +321,17 @@ def test_unbalanced_braces_are_an_error(template: str) -> None:
         parse(template)
 
 
-_PATTERNS = [
-    (concept["id"], pattern.get("preference", preference), re.compile(source))
-    for concept in DOCUMENT["concept"]
-    for preference, pattern in enumerate(concept["pattern"])
-    for source, _ in expressions(pattern)
-]
+@cache
+def compiled_patterns() -> list[tuple[str, int, re.Pattern[str]]]:
+    """Return (concept, preference, pattern) in the order of the document."""
+    return [
+        (concept["id"], pattern.get("preference", preference), re.compile(source))
+        for concept in DOCUMENT["concept"]
+        for preference, pattern in enumerate(concept["pattern"])
+        for source, _ in expressions(pattern)
+    ]
+
+
 _NAMES = [*CONCEPTS, *roll_names(2)]
 _PARTS = sorted({part for name in _NAMES for part in re.split("([/_.@-])", name)})
 
@@ -332,7 +348,7 @@ def _similar(draw: st.DrawFn) -> str:
 @given(st.sampled_from(_NAMES) | _similar() | st.text(max_size=20))
 def test_first_matching_pattern_wins(name: str) -> None:
     meaning = _match(name, "")
-    matches = ((concept, n, match) for concept, n, pattern in _PATTERNS if (match := pattern.fullmatch(name)))
+    matches = ((concept, n, match) for concept, n, pattern in compiled_patterns() if (match := pattern.fullmatch(name)))
     first = next(matches, None)
     if first is None:
         assert meaning.concept == "other"
