@@ -17,7 +17,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.model.events import Event, FactFound, Progress, RunFound, StreamFound, StreamStatus
+from tuimon.model.events import (
+    CheckpointsFound,
+    Columns,
+    Event,
+    FactFound,
+    Progress,
+    RunFound,
+    StreamFound,
+    StreamStatus,
+)
 from tuimon.model.points import Fact
 from tuimon.reader import Collector
 from tuimon.store import Run, Store
@@ -161,3 +170,13 @@ def test_the_last_row_of_a_silent_log_belongs_to_its_history(tmp_path: Path) -> 
         store.apply(event)
     (run,) = store.snapshot().runs
     assert run.last_step == 50
+
+
+def test_the_process_has_caught_up_after_searching_all_checkpoints(tmp_path: Path) -> None:
+    for name in ("metrics.jsonl", *(f"checkpoint-{step}/eval.jsonl" for step in range(1, 201))):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+    for name, step in (("metrics.jsonl", 1), ("checkpoint-200/eval.jsonl", 77)):
+        (tmp_path / name).write_text(f'{{"step": {step}, "loss": 0.5}}\n')
+    events = _events_until_caught_up(tmp_path)
+    assert sorted(step for event in events if isinstance(event, Columns) for step in event.steps) == [1, 77]
+    assert [event.steps for event in events if isinstance(event, CheckpointsFound)] == [tuple(range(1, 201))]
