@@ -13,6 +13,7 @@ from tuimon.model.ranks import JobRanks, RankRow, RootCause, all_well
 from tuimon.ranks import lines
 from tuimon.ranks.evidence import Evidence, LogFile
 from tuimon.ranks.file_reading import FileReading
+from tuimon.ranks.hardware import read_buses
 from tuimon.ranks.report import report_of
 from tuimon.ranks.verdict import Verdict, judge
 
@@ -159,3 +160,13 @@ def test_a_job_that_goes_on_without_the_ranks_of_a_lost_node(tmp_path: Path) -> 
 def test_stragglers_are_excluded_only_where_compute_times_are_logged(own: float | None, said: bool) -> None:
     rows = [RankRow("", rank, "", None, "run", 0.0, 5, own) for rank in range(2)]
     assert ("no straggler" in all_well(rows)) == said
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n", "index\n1", "{", "a\0b\n1", "{head}", "{head}\n1, 2", "{head}\n,,,,,", "{rows}"]
+)
+def test_bus_of_a_gpu_in_rows_that_may_be_damaged(text: str) -> None:
+    evidence, head = Evidence(), "timestamp, index, pci.bus_id, temperature.gpu, clocks.current.sm [MHz]"
+    rows = "".join(f"\n2026/03/05 10:00:0{n}.1, 1, 00000000:C1:00.0, 5{n}, {1980 - n} MHz" for n in range(3))
+    read_buses(text.replace("{head}", head).replace("{rows}", head + rows), "node02", evidence)
+    assert evidence.buses == ({("node02", "c1:00"): 1} if "rows" in text else {})

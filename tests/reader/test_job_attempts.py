@@ -59,17 +59,9 @@ def test_the_last_preemption_is_reported_until_the_next_attempt_has_points(tmp_p
     assert "JOB 1002" in problem.message
     assert "(slurm-1002.out:216)" in problem.message
     (tmp_path / "slurm-1003.out").write_text(_lines(0, range(401, 410), 1003))
-    monitor = LocalMonitor([tmp_path])
-    assert _ranks(monitor).problems == ()
-
-
-def test_a_resumption_while_the_job_is_watched_resolves_the_alert(tmp_path: Path) -> None:
-    _write(tmp_path, False)
-    monitor = LocalMonitor([tmp_path])
-    assert _ranks(monitor).problems
-    (tmp_path / "slurm-1003.out").write_text(_lines(0, range(401, 450), 1003))
-    assert _ranks(monitor).problems == ()
-    assert [alert for alert in monitor.snapshot().alerts if alert.rule == "rank_failure"] == []
+    for watching in (monitor, LocalMonitor([tmp_path])):
+        assert _ranks(watching).problems == ()
+        assert [alert for alert in watching.snapshot().alerts if alert.rule == "rank_failure"] == []
 
 
 def test_steps_lost_do_not_count_the_steps_between_two_rows(tmp_path: Path) -> None:
@@ -104,18 +96,21 @@ def test_each_attempt_is_listed_with_its_steps_and_its_end(tmp_path: Path) -> No
     assert ["3", "attempts", "first", "step", "last", "step", "resumed", "from", "superseded", "steps", "end"] in text
 
 
-def test_a_training_with_one_file_has_no_list_of_attempts(tmp_path: Path) -> None:
-    (tmp_path / "slurm-1001.out").write_text(_lines(0, range(50), 1) + _lines(0, range(45, 90), 2))
+@pytest.mark.parametrize(
+    ("files", "superseded"),
+    [
+        ({"slurm-1.out": [range(50), range(45, 90)]}, 5),
+        ({"train.log.1": [range(1, 51)], "train.log": [range(51, 101)]}, 0),
+    ],
+)
+def test_a_restarted_or_rotated_log_is_one_attempt(
+    tmp_path: Path, files: dict[str, list[range]], superseded: int
+) -> None:
+    for name, parts in files.items():
+        (tmp_path / name).write_text("".join(_lines(0, steps, number) for number, steps in enumerate(parts)))
     (run,) = open_run(tmp_path).runs
-    assert run.curve("reward").superseded == 5
-    assert attempts_of(run) == ()
-
-
-def test_the_files_of_a_rotated_log_are_one_attempt(tmp_path: Path) -> None:
-    for name, steps in (("train.log.1", range(1, 51)), ("train.log", range(51, 101))):
-        (tmp_path / name).write_text(_lines(0, steps, 1))
-    (run,) = open_run(tmp_path).runs
-    assert len(run.files("reward")) == 2
+    assert len(run.curve("reward")) + superseded == sum(len(steps) for parts in files.values() for steps in parts)
+    assert run.curve("reward").superseded == superseded
     assert attempts_of(run) == ()
 
 

@@ -63,12 +63,9 @@ def test_this_machine_as_reported_by_its_own_tools(tmp_path: Path) -> None:
     assert seen.disks[0].total == usage.total
     assert 0 <= seen.disks[0].free <= usage.total
     assert abs(seen.time - time.time()) < 60
-
-
-def test_only_the_disks_are_sampled_for_remote_logs(tmp_path: Path) -> None:
-    seen = Probe().sample([str(tmp_path)], local=False)
-    assert (seen.cpu, seen.memory_used, seen.gpus) == (None, None, ())
-    assert len(seen.disks) == 1
+    remote = probe.sample([str(tmp_path)], local=False)
+    assert (remote.cpu, remote.memory_used, remote.gpus) == (None, None, ())
+    assert len(remote.disks) == 1
 
 
 def test_gpus_equal_those_of_the_driver() -> None:
@@ -152,12 +149,8 @@ def test_the_machine_is_sampled_while_a_log_grows(tmp_path: Path) -> None:
     for thread in set(threading.enumerate()) - others:
         thread.join(timeout=60)
         assert not thread.is_alive()
-
-
-def test_the_machine_is_not_sampled_for_old_logs(tmp_path: Path) -> None:
-    others = set(threading.enumerate())
-    watch = MachineWatch([str(tmp_path)], lambda: time.time() - 7200, every=0.01)
-    assert watch.poll() is None
+    old = MachineWatch([str(tmp_path)], lambda: time.time() - 7200, every=0.01)
+    assert old.poll() is None
     assert set(threading.enumerate()) <= others
 
 
@@ -190,21 +183,21 @@ def test_the_panel_lists_each_gpu_and_the_host() -> None:
     assert "".join(text for text, _ in view.headline) == "95 % busy  H100 80GB HBM3"
 
 
-def test_an_idle_gpu_among_busy_ones_is_highlighted() -> None:
-    gpu = machine().gpus[0]
-    loads = (0.97, 0.0, 0.95, 0.99)
-    view = PANEL.view(
-        run_on(machine(gpus=tuple(replace(gpu, index=i, utilisation=load) for i, load in enumerate(loads)))),
-        Size(80, 9),
-        START,
-        Symbols.BRAILLE,
-    )
+@pytest.mark.parametrize(
+    ("changes", "warned"),
+    [
+        ([{"utilisation": load} for load in (0.97, 0.0, 0.95, 0.99)], ["0 %"]),
+        ([{"utilisation": 0.0}] * 4, []),  # none works: nothing is odd
+        ([{"celsius": 90.0}], ["90 °C", "2.0 GiB of 3.4 TiB left"]),
+    ],
+)
+def test_what_is_odd_is_highlighted(changes: list[dict[str, float]], warned: list[str]) -> None:
+    gpus = tuple(replace(machine().gpus[0], index=index, **change) for index, change in enumerate(changes))
+    free = 2 if len(gpus) == 1 else 1200
+    run = run_on(machine(gpus=gpus, disks=(Disk("/logs", free * GIB, 3500 * GIB),)))
+    view = PANEL.view(run, Size(120, 10), START, Symbols.BRAILLE)
     assert isinstance(view, TextView)
-    assert [text.strip() for row in view.rows for text, role in row if role is Role.WARNING] == ["0 %"]
-    idle = machine(gpus=tuple(replace(gpu, index=i, utilisation=0.0) for i in range(4)))
-    view = PANEL.view(run_on(idle), Size(80, 9), START, Symbols.BRAILLE)
-    assert isinstance(view, TextView)
-    assert not [text for row in view.rows for text, role in row if role is Role.WARNING], "none works: nothing is odd"
+    assert [text.strip() for row in view.rows for text, role in row if role is Role.WARNING] == warned
 
 
 def test_a_change_of_the_machine_keeps_the_run_object() -> None:
@@ -233,15 +226,6 @@ def test_a_change_of_the_machine_keeps_the_run_object() -> None:
 )
 def test_the_panel_is_shown_if_it_has_content(seen: Machine | None, shown: bool) -> None:
     assert PANEL.relevant(run_on(seen)) == shown
-
-
-def test_a_full_disk_and_a_hot_gpu_are_highlighted() -> None:
-    hot = replace(machine().gpus[0], celsius=90.0)
-    run = run_on(machine(gpus=(hot,), disks=(Disk("/logs", 2 * GIB, 3500 * GIB),)))
-    view = PANEL.view(run, Size(120, 10), START, Symbols.BRAILLE)
-    assert isinstance(view, TextView)
-    warned = [text.strip() for row in view.rows for text, role in row if role is Role.WARNING]
-    assert warned == ["90 °C", "2.0 GiB of 3.4 TiB left"]
 
 
 def test_a_full_disk_raises_an_alert_while_it_is_full() -> None:

@@ -1,7 +1,8 @@
-"""PollSchedule: intervals at which logs are polled."""
+"""PollSchedule: intervals at which logs are polled, whatever the clock says."""
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import time
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from support.event_reading import read_all
 
 from tuimon.model.events import Columns
+from tuimon.monitor.local import LocalMonitor
 from tuimon.reader import Collector
 from tuimon.reader.polling import MANY, QUIET, QUIET_EVERY, STILL, STILL_EVERY, PollSchedule
 
@@ -72,3 +74,24 @@ def test_growth_without_events_is_noticed_within_ten_rounds(tmp_path: Path, age:
     columns = [event for _ in range(10) for event in collector.read() if isinstance(event, Columns)]
     assert sorted(event.stream for event in columns) == list(range(60))
     assert all(event.steps.tolist() == [1] for event in columns)
+
+
+@pytest.mark.parametrize("shift", [7200.0, -7200.0])
+def test_no_point_is_lost_or_duplicated_when_the_clock_jumps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shift: float
+) -> None:
+    """The clock jumps by `shift` seconds after a third of the points, and back after two thirds."""
+    path, real = tmp_path / "metrics.jsonl", time.time
+    monitor = LocalMonitor([tmp_path])
+    for part, offset in enumerate((0.0, shift, 0.0)):
+        monkeypatch.setattr(time, "time", lambda offset=offset: real() + offset)
+        with path.open("a") as file:
+            for step in range(10 * part, 10 * part + 10):
+                file.write(json.dumps({"step": step, "loss": step / 2, "time": time.time()}) + "\n")
+        os.utime(path, (time.time(), time.time()))
+        for _ in range(QUIET_EVERY):  # a log that seems to be old is polled less often
+            monitor.update()
+    [run] = monitor.snapshot().runs
+    curve = run.curve("loss")
+    assert curve.steps.tolist() == list(range(30))
+    assert curve.values.tolist() == [step / 2 for step in range(30)]

@@ -17,7 +17,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.model.events import Event, FactFound, Progress, RunFound, StreamFound, StreamStatus
+from tuimon.model.events import (
+    CheckpointsFound,
+    Columns,
+    Event,
+    FactFound,
+    Progress,
+    RunFound,
+    StreamFound,
+    StreamStatus,
+)
 from tuimon.model.points import Fact
 from tuimon.reader import Collector
 from tuimon.store import Run, Store
@@ -98,28 +107,32 @@ def run_with_facts(*facts: tuple[str, int, Fact]) -> Run:
     return store.snapshot().runs[0]
 
 
-@pytest.mark.parametrize("order", [1, -1])
-def test_total_is_from_the_best_source_and_step_from_the_farthest(order: int) -> None:
-    saved = ("state.json", 40, Fact("progress", {"step": 100, "total": 500, "epoch": 1.0}))
-    printed = ("console.log", 10, Fact("progress", {"step": 150, "total": 501}))
-    report = progress_of(run_with_facts(*(saved, printed)[::order]), LATER)
-    assert (report.step, report.total, report.epoch) == (150, 500, 1.0)
+SAID: list[tuple[tuple[str, int, Fact], tuple[str, int, Fact], dict[str, object]]] = [
+    (  # the total is from the best source, the step from the farthest
+        ("state.json", 40, Fact("progress", {"step": 100, "total": 500, "epoch": 1.0})),
+        ("console.log", 10, Fact("progress", {"step": 150, "total": 501})),
+        {"step": 150, "total": 500, "epoch": 1.0},
+    ),
+    (  # a cause is better evidence than a code
+        ("run.wandb", 50, Fact("state", {"state": "crashed", "evidence": "wrote exit code 1"}, wall_time=1e9)),
+        ("console.log", 10, Fact("state", {"state": "crashed", "evidence": "CUDA", "cause": "out of memory"}, step=41)),
+        {"evidence": "out of memory after step 41: CUDA"},
+    ),
+    (  # the newest state, not the one that was read last
+        ("first.wandb", 50, Fact("state", {"state": "crashed", "evidence": "code 1"}, wall_time=1e9)),
+        ("second.wandb", 50, Fact("state", {"state": "finished", "evidence": "code 0"}, wall_time=1e9 + 60)),
+        {"state": "finished"},
+    ),
+]
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_the_source_with_a_cause_provides_the_evidence(order: int) -> None:
-    wandb = ("run.wandb", 50, Fact("state", {"state": "crashed", "evidence": "wrote exit code 1"}, wall_time=1e9))
-    cause = {"state": "crashed", "evidence": "CUDA out of memory", "cause": "GPU out of memory"}
-    console = ("console.log", 10, Fact("state", cause, step=41))
-    report = progress_of(run_with_facts(*(wandb, console)[::order]), LATER)
-    assert report.evidence == "GPU out of memory after step 41: CUDA out of memory"
-
-
-@pytest.mark.parametrize("order", [1, -1])
-def test_the_newest_state_wins_not_the_last_read(order: int) -> None:
-    before = ("first.wandb", 50, Fact("state", {"state": "crashed", "evidence": "code 1"}, wall_time=1e9))
-    after = ("second.wandb", 50, Fact("state", {"state": "finished", "evidence": "code 0"}, wall_time=1e9 + 60))
-    assert progress_of(run_with_facts(*(before, after)[::order]), LATER).state == "finished"
+@pytest.mark.parametrize(("first", "second", "expected"), SAID)
+def test_sources_that_say_different_things(
+    first: tuple[str, int, Fact], second: tuple[str, int, Fact], expected: dict[str, object], order: int
+) -> None:
+    report = progress_of(run_with_facts(*(first, second)[::order]), LATER)
+    assert {name: getattr(report, name) for name in expected} == expected
 
 
 def _events_until_caught_up(path: Path) -> list[Event]:
@@ -161,3 +174,13 @@ def test_the_last_row_of_a_silent_log_belongs_to_its_history(tmp_path: Path) -> 
         store.apply(event)
     (run,) = store.snapshot().runs
     assert run.last_step == 50
+
+
+def test_the_process_has_caught_up_after_searching_all_checkpoints(tmp_path: Path) -> None:
+    for name in ("metrics.jsonl", *(f"checkpoint-{step}/eval.jsonl" for step in range(1, 201))):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+    for name, step in (("metrics.jsonl", 1), ("checkpoint-200/eval.jsonl", 77)):
+        (tmp_path / name).write_text(f'{{"step": {step}, "loss": 0.5}}\n')
+    events = _events_until_caught_up(tmp_path)
+    assert sorted(step for event in events if isinstance(event, Columns) for step in event.steps) == [1, 77]
+    assert [event.steps for event in events if isinstance(event, CheckpointsFound)] == [tuple(range(1, 201))]

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.event_reading import read_all
 
 import tuimon
 from tuimon.commands import main
@@ -29,22 +28,6 @@ def lines(start: int, stop: int) -> bytes:
         f"2026-11-22 10:{step // 60:02}:{step % 60:02} INFO step={step} loss={1 / (1 + step):.4f}\n"
         for step in range(start, stop)
     ).encode()
-
-
-def rotate(directory: Path) -> None:
-    (directory / "train.log.2.gz").write_bytes(gzip.compress(lines(0, 100)))
-    (directory / "train.log.1").write_bytes(lines(100, 200))
-    (directory / "train.log").write_bytes(lines(200, 300))
-
-
-def test_rotated_console_log_is_one_source(tmp_path: Path) -> None:
-    rotate(tmp_path)
-    collector = Collector([str(tmp_path)])
-    streams = [event for event in read_all(collector) if isinstance(event, StreamFound)]
-    assert [Path(stream.path).name for stream in streams] == ["train.log.2.gz", "train.log.1", "train.log"]
-    assert {stream.source for stream in streams} == {"train.log"}
-    [run] = open_run(tmp_path).runs
-    assert run.curve("loss").steps.tolist() == list(range(300))
 
 
 @pytest.mark.parametrize("stamped", [True, False])
@@ -69,25 +52,16 @@ def test_parts_are_in_the_order_of_their_times_or_steps(
     assert (run.curve("loss").steps.tolist(), run.curve("loss").superseded) == (list(range(300)), 0)
 
 
-def test_exports_by_source_keep_rotated_files_apart(tmp_path: Path) -> None:
-    rotate(tmp_path)
+def test_rotated_files_are_one_source_and_apart_in_exports(tmp_path: Path) -> None:
+    (tmp_path / "train.log.2.gz").write_bytes(gzip.compress(lines(0, 100)))
+    (tmp_path / "train.log.1").write_bytes(lines(100, 200))
+    (tmp_path / "train.log").write_bytes(lines(200, 300))
+    [run] = open_run(tmp_path).runs
+    assert run.curve("loss").steps.tolist() == list(range(300))
     collector = Collector([str(tmp_path)])
-    list(collector.find())
+    assert {event.source for event in collector.find() if isinstance(event, StreamFound)} == {"train.log"}
     sources = list(dict.fromkeys(source for source, _ in collector.in_file_order()))
     assert sources == ["train.log.2.gz", "train.log.1", "train.log"]
-
-
-def test_log_that_is_rotated_while_it_is_followed(tmp_path: Path) -> None:
-    log = tmp_path / "train.log"
-    log.write_bytes(lines(0, 100))
-    monitor = LocalMonitor([str(tmp_path)])
-    monitor.update()
-    log.rename(tmp_path / "train.log.1")
-    log.write_bytes(lines(100, 200))
-    for _ in range(3):
-        monitor.update()
-    [run] = monitor.snapshot().runs
-    assert run.curve("loss").steps.tolist() == list(range(200))
 
 
 def rows_without_time(name: str, start: int, stop: int) -> bytes:
@@ -233,12 +207,12 @@ def test_damaged_compressed_tables(
         assert values == [float(f"{1 / (row + 3):.17f}") for row in range(run.point_count)]
 
 
-def test_members_and_padding_of_a_gzip_file() -> None:
+def test_members_and_padding_of_a_gzip_file(tmp_path: Path) -> None:
+    """Members before a damaged one are read."""
     data = gzip.compress(b"one\n" * 1000) + gzip.compress(b"two\n") + bytes(100)
     assert b"".join(unpacked(data, 1 << 20)) == b"one\n" * 1000 + b"two\n"
-
-
-def test_members_before_a_damaged_one_are_read(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="damaged"):
+        list(unpacked(b"step,loss\n1,0.5\n", 1 << 20))
     members = [gzip.compress(lines(start, 10)) for start in (0, 10, 20)]
     damaged = members[1][:-8] + b"wrong" + members[1][-3:]
     (tmp_path / "train.log.gz").write_bytes(members[0] + damaged + members[2])
@@ -247,11 +221,6 @@ def test_members_before_a_damaged_one_are_read(tmp_path: Path) -> None:
     (stream,) = run.streams
     assert stream.status is not None
     assert (stream.status.damaged, stream.status.damaged_bytes) == (1, len(damaged) + len(members[2]))
-
-
-def test_what_is_not_gzip() -> None:
-    with pytest.raises(FormatError, match="damaged"):
-        list(unpacked(b"step,loss\n1,0.5\n", 1 << 20))
 
 
 def test_log_of_equal_lines_is_read_up_to_the_limit(tmp_path: Path) -> None:

@@ -140,34 +140,25 @@ ONE: dict[str, dict[str, File]] = {
 """Files that are one run."""
 
 
-@pytest.mark.parametrize("files", SEVERAL.values(), ids=SEVERAL)
-def test_files_of_different_trainings_are_runs_of_their_own(tmp_path: Path, files: dict[str, File]) -> None:
-    write(tmp_path, files)
-    assert files_of(Watched(tmp_path)) == one_run_each(*map(os.path.basename, files))
+TRAININGS: dict[str, tuple[dict[str, File], list[set[str]]]] = {
+    "output and errors": (
+        {f"slurm-100{n}.{suffix}": (text, TWENTY, loss) for n, loss in enumerate((SLOW, FAST))
+         for suffix, text in (("out", lines), ("err", warning))},
+        [{"slurm-1000.out", "slurm-1000.err"}, {"slurm-1001.out", "slurm-1001.err"}],
+    ),
+    "a job beside a resumed one": (
+        {"slurm-1001.out": (lines, range(1, 51), SLOW), "slurm-1002.out": (lines, range(41, 101), later(SLOW)),
+         "slurm-1003.out": (lines, WHOLE, FAST)},
+        [{"slurm-1001.out", "slurm-1002.out"}, {"slurm-1003.out"}],
+    ),
+    **{name: (files, [{os.path.basename(path)} for path in files]) for name, files in SEVERAL.items()},
+    **{name: (files, [{*files}]) for name, files in ONE.items()},
+}  # fmt: skip
+"""Files, and the names of those of each run."""
 
 
-@pytest.mark.parametrize("files", ONE.values(), ids=ONE)
-def test_files_of_one_training_are_one_run(tmp_path: Path, files: dict[str, File]) -> None:
-    write(tmp_path, files)
-    assert files_of(Watched(tmp_path)) == {frozenset(files)}
-
-
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        (
-            {f"slurm-100{n}.{suffix}": (text, TWENTY, loss) for n, loss in enumerate((SLOW, FAST))
-             for suffix, text in (("out", lines), ("err", warning))},
-            [{"slurm-1000.out", "slurm-1000.err"}, {"slurm-1001.out", "slurm-1001.err"}],
-        ),
-        (
-            {"slurm-1001.out": (lines, range(1, 51), SLOW), "slurm-1002.out": (lines, range(41, 101), SLOW),
-             "slurm-1003.out": (lines, WHOLE, FAST)},
-            [{"slurm-1001.out", "slurm-1002.out"}, {"slurm-1003.out"}],
-        ),
-    ],
-)  # fmt: skip
-def test_files_of_several_trainings(tmp_path: Path, files: dict[str, File], expected: list[set[str]]) -> None:
+@pytest.mark.parametrize(("files", "expected"), TRAININGS.values(), ids=TRAININGS)
+def test_files_of_trainings_are_runs(tmp_path: Path, files: dict[str, File], expected: list[set[str]]) -> None:
     write(tmp_path, files)
     assert files_of(Watched(tmp_path)) == set(map(frozenset, expected))
 
@@ -216,19 +207,6 @@ def test_a_second_job_becomes_a_run_with_its_first_points(tmp_path: Path) -> Non
     assert [len(run.curve("loss")) for run in watched.runs.values()] == [30, 11]
 
 
-def test_a_second_job_that_resumes_stays_in_the_run(tmp_path: Path) -> None:
-    first, second = tmp_path / "slurm-1001.out", tmp_path / "slurm-1002.out"
-    first.write_text(lines(range(1, 31), SLOW))
-    watched = Watched(tmp_path)
-    second.write_text("Starting job 1002\n")
-    for count in range(1, 12):
-        second.write_text(f"Starting job 1002\n{lines(range(28, 28 + count), SLOW)}")
-        watched.look()
-        assert len(watched.runs) == 1
-    (run,) = watched.runs.values()
-    assert run.curve("loss").steps.tolist() == list(range(1, 39))
-
-
 def noisy(seed: int) -> Curve:
     """A metric whose values differ from step to step by more than they change in the course of the training."""
     values = np.random.default_rng(seed).normal(1.0, 0.3, 400).round(4).tolist()
@@ -256,12 +234,15 @@ def test_a_resumed_job_supersedes_the_steps_that_it_repeats(
     assert curve.sources == (f"log-1000.{suffix}",)
 
 
-@pytest.mark.parametrize("first", [45, 50])
-def test_a_job_that_resumes_while_it_is_watched_is_never_a_run_of_its_own(tmp_path: Path, first: int) -> None:
-    before, after = noisy(1), noisy(2)
+@pytest.mark.parametrize(
+    ("first", "before", "after"), [(45, noisy(1), noisy(2)), (50, noisy(1), noisy(2)), (48, SLOW, SLOW)]
+)
+def test_a_job_that_resumes_while_it_is_watched_is_never_a_run_of_its_own(
+    tmp_path: Path, first: int, before: Curve, after: Curve
+) -> None:
     (tmp_path / "slurm-1001.out").write_text(lines(range(50), before))
     watched = Watched(tmp_path)
-    for count in range(1, 15):
+    for count in range(15):
         (tmp_path / "slurm-1002.out").write_text("Resumed\n" + lines(range(first, first + count), after))
         watched.look()
         assert len(watched.runs) == 1

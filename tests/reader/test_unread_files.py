@@ -130,40 +130,31 @@ def test_doctor_names_texts_that_samples_can_read(tmp_path: Path, capsys: pytest
     assert kinds[str(tmp_path / "rollout_data" / "1.pt")] == "skipped"
 
 
-def test_alone_it_is_a_run_with_a_notice(aim: Path) -> None:
-    heard = EventLog().feed(read_all(Collector([str(aim)])))
-    assert [run.path for run in heard.runs.values()] == [str(aim)]
-    [status] = heard.status.values()
+def test_a_repository_alone_beside_a_run_and_above_several(aim: Path) -> None:
+    alone = EventLog().feed(read_all(Collector([str(aim)])))
+    assert [run.path for run in alone.runs.values()] == [str(aim)]
+    [status] = alone.status.values()
     assert (status.state, status.message) == ("unsupported", ADVICE)
-    [notice] = heard.notices
+    [notice] = alone.notices
     assert (notice.level, notice.hint) == ("warning", ADVICE)
     assert notice.message.endswith("Aim repository, not read")
-
-
-def test_beside_a_run_it_is_one_of_its_files(aim: Path) -> None:
     metrics(aim / "metrics.jsonl")
-    heard = EventLog().feed(read_all(Collector([str(aim)])))
-    assert len(heard.runs) == 1
-    assert {status.state for status in heard.status.values()} == {"unsupported", "current"}
-    assert len(heard.notices) == 1
-
-
-def test_above_several_runs_it_is_only_a_notice(aim: Path) -> None:
+    beside = EventLog().feed(read_all(Collector([str(aim)])))
+    assert len(beside.runs) == len(beside.notices) == 1
+    assert {status.state for status in beside.status.values()} == {"unsupported", "current"}
+    (aim / "metrics.jsonl").unlink()
     for seed in range(2):
         metrics(aim / f"seed{seed}" / "metrics.jsonl")
     collector = Collector([str(aim)])
-    heard = EventLog().feed(read_all(collector))
-    assert sorted(Path(run.path).name for run in heard.runs.values()) == ["seed0", "seed1"]
-    assert [notice.hint for notice in heard.notices] == [ADVICE]
+    above = EventLog().feed(read_all(collector))
+    assert sorted(Path(run.path).name for run in above.runs.values()) == ["seed0", "seed1"]
+    assert [notice.hint for notice in above.notices] == [ADVICE]
     assert [reason for _, reason in collector.skipped] == [ADVICE]
     assert collector.partly_unreadable
     assert not EventLog().feed(collector.find()).notices
-
-
-def test_several_of_a_format_are_reported_once(aim: Path) -> None:
     for name in ("one", "two", "three"):
         put(aim.parent / name / ".aim" / "run_metadata.sqlite", (aim / ".aim" / "run_metadata.sqlite").read_bytes())
-    assert len(EventLog().feed(read_all(Collector([str(aim.parent)]))).notices) == 1
+    assert len(EventLog().feed(read_all(Collector([str(aim.parent)]))).notices) == 1, "one notice of a format"
 
 
 def test_the_screen_shows_the_notice(aim: Path) -> None:
@@ -206,15 +197,6 @@ def test_a_run_whose_metrics_are_on_a_server(run: Path, data: Path) -> None:
     )
     assert log_format is not None
     assert "cloud mode" in log_format.without_metrics
-
-
-def test_a_run_with_its_metrics_has_no_notice(run: Path, data: Path) -> None:
-    put(run / "run-a1b2c3d4.wandb", (data / "wandb" / "core_0_17.wandb").read_bytes())
-    collector = Collector([str(run)])
-    heard = EventLog().feed(read_all(collector))
-    assert heard.points
-    assert not heard.notices
-    assert not collector.partly_unreadable
 
 
 def test_a_new_run_has_time_to_write_its_metrics(run: Path, data: Path) -> None:

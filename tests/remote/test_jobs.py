@@ -290,19 +290,23 @@ def test_next_attempt_to_connect_can_be_made_now(tmp_path: Path, monkeypatch: py
         keeper.close()
 
 
-def test_host_that_never_answers_is_named_and_others_go_on(
+def test_host_that_never_answers_or_is_down_is_named_and_others_go_on(
     homes: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     program = homes / "ssh"
     program.write_text(
         f"#!/bin/sh\nfor word; do case $word in gpu0*) host=$word;; esac; last=$word; done\n"
-        f'[ $host = gpu02 ] && exec sleep 600\ncd {homes}/$host && exec /bin/sh -c "$last"\n'
+        f"[ $host = gpu02 ] && exec sleep 600\n[ $host = gpu03 ] && echo no route >&2 && exit 255\n"
+        f'cd {homes}/$host && exec /bin/sh -c "$last"\n'
     )
     program.chmod(0o755)
     monkeypatch.setenv("TUIMON_SSH", str(program))
     monkeypatch.setenv("TUIMON_MIRROR", str(homes / "mirror"))
     monkeypatch.setattr(posix, "PATIENCE", 0.5)
-    assert main(["summary", "--json", "gpu0[1-2]:logs/grpo"]) == 0
+    assert main(["summary", "--json", "gpu0[1-3]:logs/grpo"]) == 0
     out, err = capfd.readouterr()
-    assert [run["path"] for run in json.loads(out)["runs"]] == ["gpu0[1-2]:logs/grpo"]
-    assert err == "tuimon: gpu02:logs/grpo: no answer within 0 s\n"
+    assert [run["path"] for run in json.loads(out)["runs"]] == ["gpu0[1-3]:logs/grpo"]
+    assert sorted(err.splitlines()) == [
+        "tuimon: gpu02:logs/grpo: no answer within 0 s",
+        "tuimon: gpu03:logs/grpo: no route",
+    ]

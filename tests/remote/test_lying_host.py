@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.mirrored import Mirrored, until
 
-from tuimon.remote import posix
+from tuimon.remote import posix, tree
 from tuimon.remote.host import LinkError
 from tuimon.remote.mirror import Mirror
 from tuimon.remote.posix import Shell, quoted
@@ -65,7 +65,7 @@ LIES = {
     "size": "size = 1 << 39",
     "time": "seconds = 99999999999",
     "garbage": "listed = lambda: os.urandom(1 << 16)",
-    "many": 'names = ["%d.jsonl" % n for n in range(300000)]',
+    "many": 'names = ["%d.jsonl" % n for n in range(3000)]',
     "bomb": "packed = lambda parts: gzip.compress(bytes(200 << 20))",
     "raw": "packed = lambda parts: os.urandom(1000)",
     "short": "packed = lambda parts: gzip.compress(b'')",
@@ -78,7 +78,8 @@ LIES = {
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_lies_end_the_connection_at_most(tmp_path: Path, lie: str) -> None:
+def test_lies_end_the_connection_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lie: str) -> None:
+    monkeypatch.setattr(tree, "MAX_FILES", 2000)
     script = tmp_path / "host.py"
     script.write_text(_HOST, "utf-8")
     words = (sys.executable, str(script), LIES[lie])
@@ -87,6 +88,7 @@ def test_lies_end_the_connection_at_most(tmp_path: Path, lie: str) -> None:
     with Mirrored("/logs", cache, Transport(words), max_bytes=64 << 20) as mirrored:
         link = mirrored.keeper.link
         until(lambda: link.state in ("lost", "failed", "missing", "live"), f"{lie}: {link}")
+        assert (link.detail == "more than 2000 files may be logs") == (lie == "many")
         assert link.detail.isprintable()
         base = Path(mirrored.keeper.mirror.base)
     assert sorted(path for path in tmp_path.rglob("*") if cache not in (path, *path.parents)) == outside

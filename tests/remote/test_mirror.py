@@ -40,16 +40,12 @@ def test_usual_names_are_kept(name: str) -> None:
     assert component(name) == name
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/", "a\0", "x" * 241, "é" * 121, "a\nb"])
-def test_unusable_names_are_refused(name: str) -> None:
+@pytest.mark.parametrize("name", ["", ".", "..", "../../evil", "a/b", "/", "a\0", "x" * 241, "é" * 121, "a\nb"])
+def test_unusable_names_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(MirrorError):
         component(name)
-
-
-@pytest.mark.parametrize("parts", [["../../../../evil"], ["a", "..", "b"], ["a", ""]])
-def test_names_cannot_lead_out(tmp_path: Path, parts: list[str]) -> None:
     with pytest.raises(MirrorError):
-        _mirror(tmp_path).path(parts)
+        _mirror(tmp_path).path(["a", name, "b"])
 
 
 def test_everything_is_private(tmp_path: Path) -> None:
@@ -196,25 +192,17 @@ def test_old_mirrors_expire(tmp_path: Path) -> None:
     locked.close()
 
 
-def test_oldest_mirrors_give_way(tmp_path: Path) -> None:
+def test_oldest_mirrors_give_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     older, newer = (_mirror(tmp_path, f"{host}:logs") for host in ("older", "newer"))
     for mirror in (older, newer):
         mirror.append(mirror.path(["a"]), 0, b"x" * 100_000, 1.0)
     now = os.stat(newer.base).st_mtime
     os.utime(older.base, (now - 60, now - 60))
-    assert expire(str(tmp_path), now, 150_000) == [older.base]
-    (tmp_path / "not-a-mirror").mkdir()
-    assert expire(str(tmp_path), now, 0) == [newer.base]
+    for most, expired in (("1M", []), ("150k", [older.base]), ("10k", [newer.base])):
+        (tmp_path / "not-a-mirror").mkdir(exist_ok=True)
+        monkeypatch.setenv("TUIMON_MIRROR_MAX", most)
+        assert expire(str(tmp_path), now) == expired
     assert os.listdir(tmp_path) == ["not-a-mirror"]
-
-
-def test_limit_of_all_mirrors_is_a_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mirror = _mirror(tmp_path)
-    mirror.append(mirror.path(["a"]), 0, b"x" * 20_000, 1.0)
-    monkeypatch.setenv("TUIMON_MIRROR_MAX", "1M")
-    assert expire(str(tmp_path)) == []
-    monkeypatch.setenv("TUIMON_MIRROR_MAX", "10k")
-    assert expire(str(tmp_path)) == [mirror.base]
 
 
 def test_mirror_is_never_older_than_what_is_in_it(tmp_path: Path) -> None:

@@ -72,10 +72,11 @@ def test_log_that_grows_costs_its_new_bytes(server: S3Server, prefix: str, tmp_p
 
 
 def test_objects_that_are_replaced_cut_and_deleted(server: S3Server, prefix: str, tmp_path: Path) -> None:
-    names = ("cut", "other", "gone", "kept")
-    for name in names:
+    """Names of objects cannot lead out of the mirror."""
+    outside = ("../../out", "a//b", "x/../../../y")
+    for name in ("cut", "other", "gone", "kept", *outside):
         server.put(f"{prefix}/{name}.jsonl", rows(0, 1000))
-    keeper = keeper_of(f"s3://runs/{prefix}", tmp_path)
+    keeper = keeper_of(f"s3://runs/{prefix}", tmp_path / "mirrors")
     keeper.start()
     until(lambda: keeper.link.complete, str(keeper.link))
     here = Path(keeper.path)
@@ -89,17 +90,7 @@ def test_objects_that_are_replaced_cut_and_deleted(server: S3Server, prefix: str
     until(lambda: (here / "other.jsonl").read_bytes() == other)
     assert (here / "kept.jsonl").read_bytes() == rows(0, 1000)
     keeper.close()
-
-
-def test_names_of_objects_cannot_lead_out_of_the_mirror(server: S3Server, prefix: str, tmp_path: Path) -> None:
-    for name in ("../../out.jsonl", "a//b.jsonl", "x/../../../y.jsonl", "good.jsonl"):
-        server.put(f"{prefix}/{name}", rows(0, 10))
-    keeper = keeper_of(f"s3://runs/{prefix}", tmp_path / "mirrors")
-    keeper.start()
-    until(lambda: keeper.link.complete, str(keeper.link))
-    keeper.close()
-    assert (Path(keeper.path) / "good.jsonl").exists()
-    assert [path for path in tmp_path.rglob("*.jsonl") if not path.is_relative_to(keeper.path)] == []
+    assert [path for path in tmp_path.rglob("*.jsonl") if not path.is_relative_to(here)] == []
 
 
 def run_command(cache: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
@@ -107,22 +98,18 @@ def run_command(cache: Path, *words: str, **environment: str) -> subprocess.Comp
     return subprocess.run([sys.executable, "-m", "tuimon", *words], env=variables, capture_output=True, check=False)
 
 
-def test_exports_and_summaries_of_all_formats_are_equal(server: S3Server, prefix: str, tmp_path: Path) -> None:
-    logs = tmp_path / "logs"
-    for id, known in samples().items():
-        path = logs / id / known[0].path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(known[0].data)
-        server.put(f"{prefix}/logs/{id}/{known[0].path}", known[0].data)
-    here = run_command(tmp_path / "cache", "export", "--by-source", str(logs))
-    there = run_command(tmp_path / "cache", "export", "--by-source", f"s3://runs/{prefix}/logs")
-    assert there.stdout == here.stdout
-    assert len(here.stdout) > 100_000
-    offline = run_command(tmp_path / "cache", "summary", "--json", "--offline", f"s3://runs/{prefix}/logs")
-    runs = json.loads(offline.stdout)["runs"]
+def test_logs_of_all_formats_are_copied_as_they_are(server: S3Server, prefix: str, tmp_path: Path) -> None:
+    first = {id: known[0] for id, known in samples().items() if id != "torch-pickle"}  # its name is enough
+    logs = {f"{id}/{sample.path}": sample.data for id, sample in first.items()}
+    for name, data in logs.items():
+        server.put(f"{prefix}/logs/{name}", data)
+    summary = run_command(tmp_path, "summary", "--json", f"s3://runs/{prefix}/logs")
+    runs = json.loads(summary.stdout)["runs"]
     assert len(runs) > 20
     assert all(run["path"].startswith(f"s3://runs/{prefix}/logs") for run in runs)
-    assert str(tmp_path).encode() not in there.stdout + there.stderr + offline.stdout + offline.stderr
+    assert str(tmp_path).encode() not in summary.stdout + summary.stderr
+    here = Path(keeper_of(f"s3://runs/{prefix}/logs", tmp_path).path)
+    assert {name: (here / name).read_bytes() for name in logs} == logs
 
 
 def test_errors_are_sentences(server: S3Server, prefix: str, tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from support.sshd import Sshd, descendants, kill
 from support.terminal import TUIMON, Terminal
 from support.written_texts import write_run
 
-from tuimon.model.links import RemotePath
+from tuimon.commands import main
 from tuimon.remote import posix
 from tuimon.remote.link import Keeper
 from tuimon.remote.sync import connector
@@ -44,14 +45,37 @@ def _log(count: int, start: int = 0) -> bytes:
     return b"".join(b'{"step": %d, "loss": 1.5}\n' % step for step in range(start, start + count))
 
 
-def _environment(host: Sshd, cache: Path) -> dict[str, str]:
-    return {**os.environ, **host.environment, "TUIMON_MIRROR": str(cache / "mirror")}
+@dataclass(frozen=True)
+class Done:
+    """What a command has returned and written."""
+
+    code: int
+    out: str
+    err: str
 
 
-def _run(host: Sshd, cache: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
-    environment = {**_environment(host, cache), **more}
-    command = [sys.executable, "-m", "tuimon", *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=cache)
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run a command of tuimon in this process. The first argument is the host that ssh reaches."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TUIMON_MIRROR", str(tmp_path / "mirror"))
+
+    def run(host: Sshd, *words: str, **environment: str) -> Done:
+        with monkeypatch.context() as patch:
+            for name, value in {**host.environment, **environment}.items():
+                patch.setenv(name, value)
+            return Done(main(list(words)), *capfd.readouterr())
+
+    return run
+
+
+def _exported(done: Done) -> int:
+    """Return the number of lines of a successful export."""
+    assert done.code == 0, done.err
+    return len(done.out.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -61,73 +85,54 @@ def _run(host: Sshd, cache: Path, *words: str, **more: str) -> subprocess.Comple
         *(["--once", "--width", "100"], ["export", "--by-source"], ["report"]),
     ],
 )
-def test_every_command_takes_targets_and_shows_their_names(
-    host: Sshd, logs: Path, tmp_path: Path, words: list[str]
-) -> None:
+def test_every_command_takes_targets_and_shows_their_names(host: Sshd, logs: Path, run: Run, words: list[str]) -> None:
     paths = [f"gpu01:{logs}/grpo"]
     if words == ["compare"]:
         (logs / "sft").mkdir()
         (logs / "sft" / "log.jsonl").write_bytes(_log(200))
         paths.append(f"{logs}/sft")
-    done = _run(host, tmp_path, *words, *paths)
-    assert done.returncode == 0, done.stderr
-    assert "mirror" not in done.stdout + done.stderr
+    done = run(host, *words, *paths)
+    assert done.code == 0, done.err
+    assert "mirror" not in done.out + done.err
     if words[0] in ("summary", "doctor", "compare", "report"):
-        assert f"gpu01:{logs}/grpo" in done.stdout
+        assert f"gpu01:{logs}/grpo" in done.out
 
 
 @pytest.mark.parametrize("words", [["samples"], ["samples", "--step", "4"], ["summary", "--step", "4"], ["report"]])
-def test_texts_are_those_on_the_host(host: Sshd, tmp_path: Path, words: list[str]) -> None:
-    run = write_run(tmp_path / "texts", range(1, 6))
-    done = _run(host, tmp_path, *words, f"gpu01:{run}")
-    assert done.returncode == 0, done.stderr
-    local = _run(host, tmp_path, *words, str(run))
-    shown = done.stdout.replace(f"gpu01:{run}", str(run))
-    if words != ["report"]:
-        assert shown == local.stdout
-    texts = [line for line in local.stdout.splitlines() if "attempt" in line]
-    assert texts
-    assert [line for line in shown.splitlines() if "attempt" in line] == texts
+def test_texts_are_those_on_the_host(host: Sshd, tmp_path: Path, run: Run, words: list[str]) -> None:
+    texts = write_run(tmp_path / "texts", range(1, 6))
+    there, here = run(host, *words, f"gpu01:{texts}"), run(host, *words, str(texts))
+    assert there.code == 0, there.err
+    wanted = "attempt" if words == ["report"] else ""
+    shown, expected = (
+        [line for line in out.splitlines() if wanted in line]
+        for out in (there.out.replace(f"gpu01:{texts}", str(texts)), here.out)
+    )
+    assert shown == expected
+    assert "attempt" in there.out
     copied = [path.stem for path in (tmp_path / "mirror").rglob("rollouts/*.jsonl") if path.stat().st_size]
     assert sorted(copied) == {"samples": [*"12345"], "report": ["5"]}.get(words[-1], ["4"])
 
 
-def test_relative_paths_begin_at_home(host: Sshd, tmp_path: Path) -> None:
-    where = os.path.relpath(tmp_path, Path.home())
-    (tmp_path / "log.jsonl").write_bytes(_log(10))
-    done = _run(host, tmp_path, "summary", f"gpu01:{where}/log.jsonl")
-    assert done.returncode == 0, done.stderr
-
-
-def test_errors_name_the_target(host: Sshd, logs: Path, tmp_path: Path) -> None:
-    missing = _run(host, tmp_path, "summary", f"gpu01:{logs}/none")
-    assert (missing.returncode, missing.stderr) == (3, f"tuimon: No such file or directory: gpu01:{logs}/none\n")
+@pytest.mark.parametrize(
+    ("target", "ssh", "code", "message"),
+    [
+        ("gpu01:{logs}/none", "ssh -F {config}", 3, "tuimon: No such file or directory: gpu01:{logs}/none\n"),
+        ("gpu01:{logs}/empty", "ssh -F {config}", 3, "no metric log in gpu01:{logs}/empty"),
+        ("gpu01:", "ssh -F {config}", 2, ""),
+        ("gpu01:logs", "ssh -F {config} -p 1", 1, "refused"),
+        ("gpu01:logs", "/nonexistent/ssh", 1, "gpu01:logs: "),
+    ],
+)
+def test_errors_name_the_target(
+    host: Sshd, logs: Path, run: Run, target: str, ssh: str, code: int, message: str
+) -> None:
     (logs / "empty").mkdir()
-    empty = _run(host, tmp_path, "summary", f"gpu01:{logs}/empty")
-    assert empty.returncode == 3
-    assert f"no metric log in gpu01:{logs}/empty" in empty.stderr
-    assert "mirror" not in empty.stderr
-    refused = _run(host, tmp_path, "summary", "gpu01:")
-    assert refused.returncode == 2
-    closed = _run(host, tmp_path, "summary", "gpu01:logs", TUIMON_SSH=f"ssh -F {host.config} -p 1")
-    assert closed.returncode == 1
-    assert "gpu01:logs: " in closed.stderr
-    assert "refused" in closed.stderr
-    program = _run(host, tmp_path, "summary", "gpu01:logs", TUIMON_SSH="/nonexistent/ssh")
-    assert program.returncode == 1
-    assert "Traceback" not in program.stderr
-
-
-def test_host_that_cannot_be_reached_is_named_and_others_go_on(host: Sshd, logs: Path, tmp_path: Path) -> None:
-    config = tmp_path / "config"
-    config.write_text(f"Include {host.config}\nHost gpu02\n  HostName 127.0.0.1\n  Port 1\n")
-    words = ("summary", "--json", f"gpu0[1-2]:{logs}")
-    done = _run(host, tmp_path, *words, TUIMON_SSH=f"ssh -F {config}")
-    assert done.returncode == 0, done.stderr
-    assert [run["path"] for run in json.loads(done.stdout)["runs"]] == [f"gpu0[1-2]:{logs}/grpo"]
-    assert done.stderr.startswith(f"tuimon: gpu02:{logs}: ")
-    alone = _run(host, tmp_path, "summary", f"gpu02:{logs}", TUIMON_SSH=f"ssh -F {config}")
-    assert alone.returncode == 1
+    done = run(host, "summary", target.format(logs=logs), TUIMON_SSH=ssh.format(config=host.config))
+    assert done.code == code
+    assert message.format(logs=logs) in done.err
+    assert target.format(logs=logs) in done.err
+    assert "mirror" not in done.err
 
 
 SCONTROL = """#!/bin/sh
@@ -137,142 +142,131 @@ StdOut={out}/slurm-4711.out TresPerTask=cpu=4"
 """
 
 
+def _stand_in(where: Path, name: str, script: str) -> str:
+    """Write a command of the interface of another one; return the PATH that finds it."""
+    program = where / "bin" / name
+    program.parent.mkdir()
+    program.write_text(script)
+    program.chmod(0o755)
+    return f"{program.parent}:{os.environ['PATH']}"
+
+
 @pytest.mark.parametrize("there", [False, True])
-def test_logs_of_a_slurm_job(host: Sshd, logs: Path, tmp_path: Path, there: bool) -> None:
-    """A command of the same interface stands in for scontrol, on this machine or on the host."""
-    stand_in, out = tmp_path / "bin" / "scontrol", tmp_path / "out"
-    stand_in.parent.mkdir()
+def test_logs_of_a_slurm_job(host: Sshd, logs: Path, tmp_path: Path, run: Run, there: bool) -> None:
+    out = tmp_path / "out"
     out.mkdir()
-    stand_in.write_text(SCONTROL.format(logs=logs, out=out))
-    stand_in.chmod(0o755)
     (out / "slurm-4711.out").write_text("".join(f"step {step}: loss=0.{step}\n" for step in range(1, 30)))
-    path = f"{stand_in.parent}:{os.environ['PATH']}"
+    path = _stand_in(tmp_path, "scontrol", SCONTROL.format(logs=logs, out=out))
     prefix, environment = ("gpu01:", {}) if there else ("", {"PATH": path})
     with Sshd(tmp_path / "ssh", [f"SetEnv PATH={path}"]) if there else nullcontext(host) as server:
-        done = _run(server, tmp_path, "summary", "--json", f"{prefix}slurm:4711", **environment)
-        unknown = _run(server, tmp_path, "summary", f"{prefix}slurm:99", **environment)
-    assert done.returncode == 0, done.stderr
-    paths = {run["path"] for run in json.loads(done.stdout)["runs"]}
+        done = run(server, "summary", "--json", f"{prefix}slurm:4711", **environment)
+        unknown = run(server, "summary", f"{prefix}slurm:99", **environment)
+    assert done.code == 0, done.err
+    paths = {run["path"] for run in json.loads(done.out)["runs"]}
     assert {f"{prefix}{out}/slurm-4711.out", f"{prefix}{logs}/grpo"} <= paths
-    assert unknown.returncode == 1
-    assert unknown.stderr.startswith(f"tuimon: {prefix}slurm:99: slurm_load_jobs error: Invalid job id specified")
+    assert unknown.code == 1
+    assert unknown.err.startswith(f"tuimon: {prefix}slurm:99: slurm_load_jobs error: Invalid job id specified")
 
 
-def test_offline_shows_what_was_copied(host: Sshd, logs: Path, tmp_path: Path) -> None:
+def test_offline_shows_what_was_copied(host: Sshd, logs: Path, run: Run) -> None:
     target = f"gpu01:{logs}"
-    nothing = _run(host, tmp_path, "export", "--offline", target)
-    assert nothing.returncode == 3
-    assert f"nothing of {target} has been copied" in nothing.stderr
-    copied = _run(host, tmp_path, "export", target)
+    nothing = run(host, "export", "--offline", target)
+    assert nothing.code == 3
+    assert f"nothing of {target} has been copied" in nothing.err
+    copied = run(host, "export", target)
     shutil.rmtree(logs)
-    offline = _run(host, tmp_path, "export", "--offline", target, TUIMON_SSH="/bin/false")
-    assert (offline.returncode, offline.stdout) == (0, copied.stdout)
+    offline = run(host, "export", "--offline", target, TUIMON_SSH="/bin/false")
+    assert (offline.code, offline.out) == (0, copied.out)
 
 
-def test_path_on_this_machine_wins(host: Sshd, logs: Path, tmp_path: Path) -> None:
+def test_relative_paths_begin_at_home_and_a_path_on_this_machine_wins(host: Sshd, tmp_path: Path, run: Run) -> None:
+    (tmp_path / "log.jsonl").write_bytes(_log(10))
+    assert _exported(run(host, "export", f"gpu01:{os.path.relpath(tmp_path, Path.home())}/log.jsonl")) == 11
     (tmp_path / "gpu01:run").mkdir()
     (tmp_path / "gpu01:run" / "log.jsonl").write_bytes(_log(3))
-    done = _run(host, tmp_path, "export", "gpu01:run", TUIMON_SSH="/bin/false")
-    assert done.returncode == 0
-    assert len(done.stdout.splitlines()) == 4
-    assert "gpu01:run is a path on this machine" in done.stderr
+    here = run(host, "export", "gpu01:run", TUIMON_SSH="/bin/false")
+    assert _exported(here) == 4
+    assert "gpu01:run is a path on this machine" in here.err
+
+
+# ---------------------------------------------------------------------- other ways to a shell
 
 
 @pytest.mark.parametrize("via", ["/bin/sh", "bash", "busybox sh"])
-def test_a_shell_of_the_user_is_enough(host: Sshd, logs: Path, tmp_path: Path, via: str) -> None:
+def test_a_shell_of_the_user_is_enough(host: Sshd, logs: Path, tmp_path: Path, run: Run, via: str) -> None:
     if shutil.which(via.split()[0]) is None:
         pytest.skip(f"{via} is not installed")
     (tmp_path / "config.toml").write_text(f'[hosts."pod-*"]\nvia = "{via}"\n')
     settings = {"TUIMON_CONFIG": str(tmp_path / "config.toml"), "TUIMON_SSH": "/bin/false"}
-    done = _run(host, tmp_path, "export", f"pod-7:{logs}", **settings)
-    assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) == 301
+    assert _exported(run(host, "export", f"pod-7:{logs}", **settings)) == 301
 
 
-@pytest.mark.parametrize(("scheme", "target"), [("docker", "docker://trainer:"), ("kubectl", "k8s://ml/job-0/main:")])
-def test_containers(host: Sshd, logs: Path, tmp_path: Path, scheme: str, target: str) -> None:
-    """Commands of the same interface stand in for docker and kubectl: they run what follows the container's name."""
-    stand_in = tmp_path / "bin" / scheme
-    stand_in.parent.mkdir()
-    expected = "exec -i trainer" if scheme == "docker" else "exec -i -n ml job-0 -c main --"
-    count = len(expected.split())
-    stand_in.write_text(
-        f'#!/bin/sh\n[ "$(echo "$@" | cut -d" " -f1-{count})" = "{expected}" ] || exit 9\nshift {count}\nexec "$@"\n'
-    )
-    stand_in.chmod(0o755)
-    path = f"{stand_in.parent}:{os.environ['PATH']}"
-    done = _run(host, tmp_path, "summary", f"{target}{logs}/grpo", PATH=path)
-    assert done.returncode == 0, done.stderr
-    assert f"{target}{logs}/grpo" in done.stdout
+@pytest.mark.parametrize(
+    ("program", "words", "target"),
+    [
+        ("docker", "exec -i trainer", "docker://trainer:"),
+        ("kubectl", "exec -i -n ml job-0 -c main --", "k8s://ml/job-0/main:"),
+    ],
+)
+def test_containers(host: Sshd, logs: Path, tmp_path: Path, run: Run, program: str, words: str, target: str) -> None:
+    """The stand-ins for docker and kubectl run what follows the container's name."""
+    count = len(words.split())
+    check = f'[ "$(echo "$@" | cut -d" " -f1-{count})" = "{words}" ] || exit 9'
+    path = _stand_in(tmp_path, program, f'#!/bin/sh\n{check}\nshift {count}\nexec "$@"\n')
+    done = run(host, "summary", f"{target}{logs}/grpo", PATH=path)
+    assert done.code == 0, done.err
+    assert f"{target}{logs}/grpo" in done.out
+
+
+@pytest.fixture(scope="module")
+def forced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
+    """A host whose only command is the script `login` in its directory."""
+    directory = tmp_path_factory.mktemp("forced")
+    (directory / "login").touch(0o755)
+    with Sshd(directory, [f"ForceCommand {directory}/login"]) as server:
+        yield server
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash", "dash", "tcsh", "csh", "zsh", "fish", "busybox"])
-def test_login_shells_with_noise(logs: Path, tmp_path: Path, shell: str) -> None:
+def test_login_shells_with_noise(forced: Sshd, logs: Path, run: Run, shell: str) -> None:
     """The login shell of the user runs the command, after 40 kB of noise with a forged marker in it."""
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"{shell} is not installed")
-    wrapper = tmp_path / "login"
-    words = "sh" if shell == "busybox" else ""
-    wrapper.write_text(
+    (forced.directory / "login").write_text(
         "#!/bin/sh\nprintf 'Welcome to \\033]0;owned\\007cluster\\n'; head -c 30000 /dev/urandom | base64\n"
         "printf '\\n00000000000000000000000000000000\\n'; echo noise >&2\n"
-        f'exec {program} {words} -c "$SSH_ORIGINAL_COMMAND"\n'
+        f'exec {program} {"sh" if shell == "busybox" else ""} -c "$SSH_ORIGINAL_COMMAND"\n'
     )
-    wrapper.chmod(0o755)
-    with Sshd(tmp_path / "ssh", [f"ForceCommand {wrapper}"]) as server:
-        done = _run(server, tmp_path, "export", f"gpu01:{logs}")
-    assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) == 301
-
-
-def test_host_without_the_commands_is_named(logs: Path, tmp_path: Path) -> None:
-    with Sshd(tmp_path / "ssh", ["ForceCommand PATH=/nonexistent exec /bin/sh"]) as server:
-        done = _run(server, tmp_path, "export", f"gpu01:{logs}")
-    assert done.returncode == 1
-    assert "no find, stat -c and dd there" in done.stderr
+    assert _exported(run(forced, "export", f"gpu01:{logs}")) == 301
 
 
 @pytest.mark.parametrize(
-    "command", ["/bin/false", "echo This account is not available.", "/usr/lib/openssh/sftp-server"]
+    ("command", "message"),
+    [
+        ("PATH=/nonexistent exec /bin/sh", "no find, stat -c and dd there"),
+        ("exec /bin/false", ""),
+        ("echo This account is not available.", ""),
+        ("exec /usr/lib/openssh/sftp-server", ""),
+    ],
 )
-def test_restricted_account_is_named(logs: Path, tmp_path: Path, command: str) -> None:
-    with Sshd(tmp_path / "ssh", [f"ForceCommand {command}"]) as server:
-        done = _run(server, tmp_path, "export", f"gpu01:{logs}")
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"tuimon: gpu01:{logs}: ")
-    assert "Traceback" not in done.stderr
+def test_restricted_account_is_named(forced: Sshd, logs: Path, run: Run, command: str, message: str) -> None:
+    (forced.directory / "login").write_text(f"#!/bin/sh\n{command}\n")
+    done = run(forced, "export", f"gpu01:{logs}")
+    assert done.code == 1
+    assert done.err.startswith(f"tuimon: gpu01:{logs}: ")
+    assert message in done.err
 
 
-def test_jump_host(logs: Path, tmp_path: Path, host: Sshd) -> None:
+def test_jump_host(logs: Path, tmp_path: Path, host: Sshd, run: Run) -> None:
+    config = tmp_path / "config"
     with Sshd(tmp_path / "inner", name="inner") as inner:
-        lines = (
-            host.config.read_text() + inner.config.read_text() + f"ProxyCommand ssh -F {host.config} -W %h:%p gpu01\n"
-        )
-        config = tmp_path / "config"
-        config.write_text(lines)
-        done = _run(inner, tmp_path, "export", f"inner:{logs}", TUIMON_SSH=f"ssh -F {config}")
-        assert done.returncode == 0, done.stderr
-        assert len(done.stdout.splitlines()) == 301
+        jump = f"ProxyCommand ssh -F {host.config} -W %h:%p gpu01\n"
+        config.write_text(host.config.read_text() + inner.config.read_text() + jump)
+        assert _exported(run(inner, "export", f"inner:{logs}", TUIMON_SSH=f"ssh -F {config}")) == 301
 
 
 # ---------------------------------------------------------------------- faults
-
-
-@pytest.fixture
-def keeper(host: Sshd, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keeper]:
-    for name, value in host.environment.items():
-        monkeypatch.setenv(name, value)
-    (target,) = parse(f"gpu01:{logs}")
-    keeper = Keeper(target, connector(target), where=str(tmp_path / "mirror"))
-    keeper.start()
-    until(lambda: keeper.link.complete)
-    yield keeper
-    keeper.close()
-
-
-def _same(path: RemotePath, logs: Path) -> bool:
-    return (Path(path) / "grpo/log.jsonl").read_bytes() == (logs / "grpo/log.jsonl").read_bytes()
 
 
 def _shells(host: Sshd) -> list[int]:
@@ -281,46 +275,39 @@ def _shells(host: Sshd) -> list[int]:
     return [pid for pid in shells if not any(pid in descendants(other) for other in shells)]
 
 
-@pytest.mark.parametrize("victim", ["ssh", "shell"])
-def test_killed_link_comes_back(host: Sshd, logs: Path, keeper: Keeper, victim: str) -> None:
-    shells = _shells(host)
-    assert len(shells) == 1
-    clients = [pid for pid in descendants(os.getpid()) if b"-oEscapeChar=none" in _command_line(pid)]
-    states: list[str] = []
-    keeper.on_change = lambda: states.append(keeper.link.state)
-    kill(shells[0] if victim == "shell" else clients[0])
-    with (logs / "grpo" / "log.jsonl").open("ab") as file:
-        file.write(_log(50, 300))
-    until(lambda: _same(keeper.path, logs), str(keeper.link))
-    until(lambda: keeper.link.state == "live")
-    assert "lost" in states
-    until(lambda: not Path(f"/proc/{shells[0]}").exists())  # no shell is left behind
+def _clients() -> list[int]:
+    return [pid for pid in descendants(os.getpid()) if b"-oEscapeChar=none" in _command_line(pid)]
 
 
-def test_link_that_resets_and_stalls_comes_back(
+def test_link_that_is_killed_reset_or_stalled_comes_back(
     host: Sshd, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(posix, "SILENCE", 3.0)
+    monkeypatch.setattr(posix, "SILENCE", 2.0)
+    log, states = logs / "grpo" / "log.jsonl", list[str]()
+    for name, value in host.environment.items():
+        monkeypatch.setenv(name, value)
     with SlowLink(host.port, delay=0.01) as link:
         host.write_config(link.port)
-        for name, value in host.environment.items():
-            monkeypatch.setenv(name, value)
         (target,) = parse(f"gpu01:{logs}")
         keeper = Keeper(target, connector(target), where=str(tmp_path / "mirror"))
-        states: list[str] = []
         keeper.on_change = lambda: states.append(keeper.link.state)
         keeper.start()
+        faults: list[Callable[[], None]] = [
+            lambda: kill(_shells(host)[0]), lambda: kill(_clients()[0]), link.reset, link.stall,
+        ]  # fmt: skip
         try:
-            until(lambda: keeper.link.state == "live", str(keeper.link))
-            for count, break_link in enumerate((link.reset, link.stall)):
+            for number, fault in enumerate(faults):
+                until(lambda: keeper.link.state == "live", str(keeper.link))
+                shells = _shells(host)
+                assert len(shells) == 1
                 states.clear()
-                break_link()
-                with (logs / "grpo" / "log.jsonl").open("ab") as file:
-                    file.write(_log(50, 300 + 50 * count))
+                fault()
+                with log.open("ab") as file:
+                    file.write(_log(50, 300 + 50 * number))
                 until(lambda: "lost" in states, str(keeper.link))
                 link.resume()
-                until(lambda: _same(keeper.path, logs), str(keeper.link))
-                until(lambda: keeper.link.state == "live", str(keeper.link))
+                until(lambda: (Path(keeper.path) / "grpo/log.jsonl").read_bytes() == log.read_bytes(), str(keeper.link))
+                until(lambda shells=shells: not Path(f"/proc/{shells[0]}").exists(), "no shell is left behind")
         finally:
             link.resume()
             keeper.close()
@@ -335,7 +322,7 @@ def test_shell_ends_with_the_program(host: Sshd, logs: Path, tmp_path: Path) -> 
         "keeper.wait(60); print(keeper.link.state, flush=True); time.sleep(600)\n"
     )
     command = [sys.executable, "-c", code, f"gpu01:{logs}"]
-    environment = _environment(host, tmp_path)
+    environment = {**os.environ, **host.environment, "TUIMON_MIRROR": str(tmp_path / "mirror")}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "live\n"
@@ -355,10 +342,10 @@ def _command_line(pid: int) -> bytes:
 # ---------------------------------------------------------------------- login
 
 
-def test_host_key_and_passphrase_are_asked_on_the_terminal(logs: Path, tmp_path: Path) -> None:
+def test_host_key_and_passphrase_are_asked_on_the_terminal(logs: Path, tmp_path: Path, run: Run) -> None:
     with Sshd(tmp_path / "ssh", passphrase="open sesame") as server:
         server.known_hosts.write_text("")
-        environment = _environment(server, tmp_path)
+        environment = {**os.environ, **server.environment, "TUIMON_MIRROR": str(tmp_path / "mirror")}
         with Terminal([*TUIMON, "export", f"gpu01:{logs}"], environment=environment) as terminal:
             terminal.until(lambda output: b"continue connecting" in output)
             terminal.type("yes\n")
@@ -366,6 +353,6 @@ def test_host_key_and_passphrase_are_asked_on_the_terminal(logs: Path, tmp_path:
             terminal.type("open sesame\n")
             assert terminal.wait(60) == 0
             assert terminal.output.count(b"299") > 0
-        done = _run(server, tmp_path, "export", f"gpu01:{logs}")  # without a terminal nothing is asked
-        assert done.returncode == 1
-        assert "Permission denied" in done.stderr
+        done = run(server, "export", f"gpu01:{logs}")  # without a terminal nothing is asked
+        assert done.code == 1
+        assert "Permission denied" in done.err

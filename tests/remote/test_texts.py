@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from support.mirrored import Mirrored, until
 from support.written_texts import write_run, write_step
 
@@ -29,7 +28,6 @@ def _steps(*steps: int) -> set[str]:
     return {f"rollouts/{step}.jsonl" for step in steps}
 
 
-@pytest.mark.usefixtures("shell")
 def test_texts_of_the_wanted_steps_are_copied(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", range(1, 31))
     (run / "media" / "images").mkdir(parents=True)
@@ -47,7 +45,9 @@ def test_texts_of_the_wanted_steps_are_copied(tmp_path: Path) -> None:
         mirrored.keeper.want_texts(7)
         mirrored.until_same("rollouts/7.jsonl", "rollouts/30.jsonl")
         assert 7 in library.refresh()
-        assert [entry.head for entry in library.entries(7)] == [entry.head for entry in _local(run, 7)]
+        local = Library([str(run)])
+        local.refresh()
+        assert [entry.head for entry in library.entries(7)] == [entry.head for entry in local.entries(7)]
         write_step(run, 31)
         mirrored.until_same("rollouts/31.jsonl")
         with (run / "rollouts" / "31.jsonl").open("a") as file:
@@ -61,26 +61,21 @@ def test_texts_of_the_wanted_steps_are_copied(tmp_path: Path) -> None:
         mirrored.until_same("rollouts/31.jsonl")
 
 
-def _local(run: Path, step: int) -> list[object]:
-    library = Library([str(run)])
-    library.refresh()
-    return list(library.entries(step))
-
-
-@pytest.mark.parametrize("name", ["completions.jsonl", "exp_001/train_data_step1.jsonl", "val/results.json"])
-def test_texts_beside_logs_are_copied_when_they_are_wanted(tmp_path: Path, name: str) -> None:
+def test_texts_beside_logs_are_copied_when_they_are_wanted(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    (run / name).parent.mkdir(parents=True, exist_ok=True)
+    names = ("completions.jsonl", "exp_001/train_data_step1.jsonl", "val/results.json")
     row = {"prompt": "What is 2 times 3?", "completion": "6 " * 5000, "reward": 1.0}
-    (run / name).write_text(json.dumps([row] if name.endswith(".json") else row) + "\n")
+    for name in names:
+        (run / name).parent.mkdir(parents=True, exist_ok=True)
+        (run / name).write_text(json.dumps([row] if name.endswith(".json") else row) + "\n")
     (run / "log.jsonl").write_text('{"step": 1, "loss": 1.0}\n' * 3)
     (run / "data.jsonl").write_text('{"other": "rows"}\n' * 5000)
     with Mirrored(run, tmp_path / "cache") as mirrored:
         mirrored.until_complete()
         assert _copied(mirrored) == {"log.jsonl"}
         mirrored.keeper.want_texts()
-        mirrored.until_same(name)
-        assert _copied(mirrored) == {"log.jsonl", name}
+        mirrored.until_same(*names)
+        assert _copied(mirrored) == {"log.jsonl", *names}
 
 
 def test_step_before_the_wanted_one_is_chosen() -> None:

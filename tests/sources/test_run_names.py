@@ -1,9 +1,12 @@
-"""Names of runs from their paths."""
+"""Names and order of runs from their paths."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tuimon.monitor.local import open_run
 from tuimon.sources.run_names import run_names
 
 
@@ -45,3 +48,10 @@ def test_a_given_directory_keeps_its_name(roots: list[str], names: list[str]) ->
 
 def test_a_directory_below_the_given_one_is_named_by_its_parent() -> None:
     assert run_names(["/s/own/console"], {"/s/own/console": "/s"}) == {"/s/own/console": "own"}
+
+
+def test_trial_2_is_found_before_trial_10(tmp_path: Path) -> None:
+    for number in (1, 2, 10):
+        (tmp_path / f"trial_{number}").mkdir()
+        (tmp_path / f"trial_{number}" / "metrics.jsonl").write_text('{"step": 1, "loss": 2}\n{"step": 2, "loss": 1}\n')
+    assert [run.name.rpartition("/")[2] for run in open_run(str(tmp_path)).runs] == ["trial_1", "trial_2", "trial_10"]

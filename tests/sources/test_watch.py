@@ -22,7 +22,8 @@ LONG = 60.0
 
 
 @pytest.fixture
-def watcher() -> Iterator[Watcher]:
+def watcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watcher]:
+    monkeypatch.setattr(watch_module, "REVIVAL", 0.05)
     with Watcher() as watcher:
         yield watcher
 
@@ -53,27 +54,25 @@ def append(path: Path, data: bytes = b"x") -> None:
         file.write(data)
 
 
-def test_growth(watcher: Watcher, tmp_path: Path) -> None:
-    log = tmp_path / "log.jsonl"
+def test_hints_of_files_and_directories(watcher: Watcher, tmp_path: Path) -> None:
+    log, temporary = tmp_path / "log", tmp_path / "log.tmp"
     log.touch()
     watcher.set_directories([str(tmp_path)])
     assert (watcher.mode, watcher.detail) == ("events", "events")
-    file = log.open("ab", buffering=0)
-    file.write(b"x")
-    hints = until(watcher, log)
-    assert hints == Hints(frozenset({str(log)}), False)
-    file.close()
-
-
-def test_files_created_moved_and_deleted(watcher: Watcher, tmp_path: Path) -> None:
-    watcher.set_directories([str(tmp_path)])
-    log, temporary = tmp_path / "log", tmp_path / "log.tmp"
+    with log.open("ab", buffering=0) as file:
+        file.write(b"x")
+        assert until(watcher, log) == Hints(frozenset({str(log)}), False)
     temporary.write_bytes(b"x")
     assert until(watcher, temporary).structure_changed
     drain(watcher, tmp_path)
     temporary.replace(log)
     assert until(watcher, log).structure_changed
     drain(watcher, tmp_path)
+    for _ in range(50):
+        log.read_bytes()
+        list(tmp_path.iterdir())
+        log.stat()
+    assert drain(watcher, tmp_path) == set(), "reading causes no event"
     (tmp_path / "new").mkdir()
     assert until(watcher, structure=True).paths == frozenset()
     log.unlink()
@@ -88,18 +87,6 @@ def test_only_the_given_directories_are_watched(watcher: Watcher, tmp_path: Path
     append(tmp_path / "a" / "log")
     append(tmp_path / "b" / "log")
     assert until(watcher, tmp_path / "b" / "log").paths == {str(tmp_path / "b" / "log")}
-
-
-def test_reads_cause_no_events(watcher: Watcher, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    log.write_bytes(b"x")
-    watcher.set_directories([str(tmp_path)])
-    drain(watcher, tmp_path)
-    for _ in range(50):
-        log.read_bytes()
-        list(tmp_path.iterdir())
-        log.stat()
-    assert drain(watcher, tmp_path) == set()
 
 
 def test_a_burst_of_writes_returns_few_times(watcher: Watcher, tmp_path: Path) -> None:
@@ -118,10 +105,7 @@ def test_a_burst_of_writes_returns_few_times(watcher: Watcher, tmp_path: Path) -
     assert 1 <= returns <= took / watch_module.QUIET + 2
 
 
-def test_a_directory_removed_and_created_again(
-    watcher: Watcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(watch_module, "REVIVAL", 0.05)
+def test_a_directory_removed_and_created_again(watcher: Watcher, tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
     watcher.set_directories([str(run)])
@@ -151,8 +135,7 @@ def test_removed_directory_is_a_change_of_structure_without_an_event(tmp_path: P
         assert watcher.wait(0).structure_changed
 
 
-def test_a_directory_replaced_by_another(watcher: Watcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch_module, "REVIVAL", 0.05)
+def test_a_directory_replaced_by_another(watcher: Watcher, tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
     watcher.set_directories([str(run)])
@@ -163,10 +146,7 @@ def test_a_directory_replaced_by_another(watcher: Watcher, tmp_path: Path, monke
     assert str(run / "log") in until(watcher, run / "log").paths
 
 
-def test_paths_of_a_linked_directory_are_as_given(
-    watcher: Watcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(watch_module, "REVIVAL", 0.05)
+def test_paths_of_a_linked_directory_are_as_given(watcher: Watcher, tmp_path: Path) -> None:
     for name in ("run1", "run2"):
         (tmp_path / name).mkdir()
     latest = tmp_path / "latest"
@@ -182,8 +162,7 @@ def test_paths_of_a_linked_directory_are_as_given(
     until(watcher, latest / "log")
 
 
-def test_a_directory_that_does_not_exist_yet(watcher: Watcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch_module, "REVIVAL", 0.05)
+def test_a_directory_that_does_not_exist_yet(watcher: Watcher, tmp_path: Path) -> None:
     run = tmp_path / "run"
     watcher.set_directories([str(run)])
     assert (watcher.mode, watcher.detail) == ("poll", "poll every 1 s")
@@ -194,14 +173,6 @@ def test_a_directory_that_does_not_exist_yet(watcher: Watcher, tmp_path: Path, m
         assert time.monotonic() < deadline
     append(run / "log")
     until(watcher, run / "log")
-
-
-def test_a_timeout_without_events(tmp_path: Path) -> None:
-    with Watcher(poll=True, interval=2.0) as watcher:
-        watcher.set_directories([str(tmp_path)])
-        assert (watcher.mode, watcher.detail) == ("poll", "poll every 2 s (asked for)")
-        append(tmp_path / "log")
-        assert watcher.wait(0.1) == Hints(frozenset(), False)
 
 
 def test_wake_from_another_thread(watcher: Watcher) -> None:
@@ -245,8 +216,15 @@ def test_the_number_of_watched_directories_is_limited(
     assert until(watcher, directories[2] / "log").paths == {str(directories[2] / "log")}
 
 
-def test_network_mounts_are_not_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_network_mounts_are_not_watched_nor_anything_if_polling_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "nfs").mkdir()
+    with Watcher(poll=True, interval=2.0) as watcher:
+        watcher.set_directories([str(tmp_path)])
+        assert (watcher.mode, watcher.detail) == ("poll", "poll every 2 s (asked for)")
+        append(tmp_path / "log")
+        assert watcher.wait(0.1) == Hints(frozenset(), False)
     monkeypatch.setattr(watch_module, "kind", lambda path: FileSystem("nfs4", path.endswith("nfs")))
     with Watcher(interval=2.0) as watcher:
         watcher.set_directories([str(tmp_path / "nfs")])
