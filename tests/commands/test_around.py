@@ -140,22 +140,6 @@ def test_at_prints_json_and_text(log: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["summary", str(log), "--unusual"]) == 2
 
 
-def test_a_step_after_the_end_prints_no_rows_of_another_step(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for form in ([], ["--json"]):
-        assert main(["summary", str(log), "--step", "9999", *form]) == 3
-        captured = capsys.readouterr()
-        assert captured.out == ""
-        assert "has no point at step 9999; its last step is 49" in captured.err
-
-
-def test_a_step_before_the_first_point_is_not_found(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for form in ([], ["--json"]):
-        assert main(["summary", str(log), "--step", "-1", *form]) == 3
-        captured = capsys.readouterr()
-        assert captured.out == ""
-        assert "has no point at step -1" in captured.err
-
-
 def test_metrics_at_a_step_are_chosen(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["summary", str(log), "--step", "41", "--metric", "*loss", "--json"]) == 0
     chosen = json.loads(capsys.readouterr().out)["runs"][0]["metrics"]
@@ -169,24 +153,6 @@ def test_metrics_at_a_step_are_chosen(log: Path, capsys: pytest.CaptureFixture[s
     assert main(["summary", str(log), "--step", "40", "--metric", "lost"]) == 2
     assert "no metric matches lost; did you mean" in capsys.readouterr().err
     assert main(["summary", str(log), "--unusual"]) == 2
-
-
-def test_every_digit_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    values = [0.1, 1 / 3, 12345678.123456789]
-    write_metrics(tmp_path, values)
-    assert main(["summary", str(tmp_path), "--step", "1"]) == 0
-    printed = capsys.readouterr().out
-    assert all(repr(value) in printed for value in values)
-
-
-@pytest.mark.parametrize("command", ["compare", "export", "doctor", "export --format jsonl"])
-@pytest.mark.parametrize("pattern", ["re:[", "/(/"])
-def test_an_invalid_expression_is_an_error(
-    log: Path, command: str, pattern: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = DATA / "exports" if command == "compare" else log  # at least two runs
-    assert main([*command.split(), str(path), "--metric", pattern]) == 2
-    assert f"invalid expression {pattern}" in capsys.readouterr().err
 
 
 def test_the_value_of_a_superseded_attempt_has_a_column(tmp_path: Path) -> None:

@@ -43,13 +43,6 @@ def test_commands_name_the_file_and_what_would_be_understood(tmp_path: Path) -> 
     assert document["runs"][0]["state"] == "unknown"
 
 
-def test_document_without_metrics_gives_the_reason(tmp_path: Path) -> None:
-    history = tmp_path / "training_log.json"
-    history.write_text(json.dumps({"title": "Log", "entries": ["a", "b"]}))
-    done = run("check", str(history), expect=3)
-    assert "training_log.json" in done.stderr
-
-
 @pytest.mark.parametrize("text", ["", _TEXT])
 def test_empty_and_growing_logs_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr("tuimon.reader.writer_watch.is_copy", lambda *args: False)
