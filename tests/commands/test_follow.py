@@ -44,6 +44,7 @@ class Watch:
         self.log = directory / "runs" / "a" / "metrics.jsonl"
         self.log.parent.mkdir(parents=True)
         self.config = directory / "config.toml"
+        self.command = [*TUIMON, "check", "--follow", str(self.log.parent.parent)]
         self.environment = os.environ | {
             "TUIMON_CONFIG": str(self.config),
             "XDG_STATE_HOME": str(directory / "state"),
@@ -61,9 +62,8 @@ class Watch:
     def start(self, **notify: Any) -> subprocess.Popen[str]:
         rows = [f"{key} = {json.dumps(value)}" for key, value in notify.items()]
         self.config.write_text("\n".join(["[detectors]", "liveness = false", "[notify]", *rows]))
-        command = [*TUIMON, "check", "--follow", str(self.log.parent.parent)]
         pipe = subprocess.PIPE
-        process = subprocess.Popen(command, env=self.environment, stdout=pipe, stderr=pipe, text=True)
+        process = subprocess.Popen(self.command, env=self.environment, stdout=pipe, stderr=pipe, text=True)
         self.processes.append(process)
         assert process.stdout is not None
         assert process.stdout.readline(), "the state at the start"
@@ -86,8 +86,31 @@ def watch(tmp_path: Path) -> Iterator[Watch]:
         process.communicate()
 
 
-def test_an_incident_and_its_end_are_sent_once_also_over_a_restart(watch: Watch, service: WebHook) -> None:
-    process = watch.start(urls=[f"json://{service.host}"])
+@pytest.fixture
+def mails() -> Iterator[tuple[str, Queue[Message]]]:
+    """The URL of a mailbox, and what it has got."""
+    got = Queue[Message]()
+
+    class Mailbox:
+        async def handle_DATA(self, server: object, session: object, envelope: Any) -> str:
+            got.put(message_from_bytes(envelope.content))
+            return "250 OK"
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    controller = Controller(Mailbox(), hostname="127.0.0.1", port=port)
+    controller.start()
+    yield f"mailto://127.0.0.1:{port}?from=tuimon@example.org&to=me@example.org&mode=insecure", got
+    controller.stop()
+
+
+def test_an_incident_and_its_end_are_sent_once_also_over_a_restart(
+    watch: Watch, service: WebHook, mails: tuple[str, Queue[Message]]
+) -> None:
+    process = watch.start(urls=[f"json://{service.host}", mails[0]])
+    again = subprocess.run(watch.command, env=watch.environment, capture_output=True, text=True, timeout=60)
+    assert again.returncode == 2
+    assert "another" in again.stderr, "the same paths are watched once"
     watch.write(range(40, 41), float("nan"))
     first = service.document()
     assert first["message"].startswith("a: loss is NaN since step 40")
@@ -96,6 +119,9 @@ def test_an_incident_and_its_end_are_sent_once_also_over_a_restart(watch: Watch,
     assert base64.b64decode(picture["base64"]).startswith(b"\x89PNG")
     assert process.stdout is not None
     assert "a: loss is NaN since step 40" in process.stdout.readline()
+    parts = {part.get_content_type(): part for part in mails[1].get(timeout=60).walk()}
+    assert "image/png" in parts
+    assert parts["text/plain"].get_payload(decode=True).startswith(b"a: loss is NaN since step 40")  # type: ignore[union-attr]
     watch.stop()
 
     watch.write(range(41, 80))  # the incident ends while nobody watches, and another one begins
@@ -146,38 +172,6 @@ def test_a_run_that_finishes_the_summary_of_the_day_and_the_sign_of_life(watch: 
     summary = service.document()["message"].splitlines()
     assert summary[0] == time.strftime("summary: %Y-%m-%d")
     assert "finished" in summary[1]
-
-
-def test_mail(watch: Watch) -> None:
-    mails = Queue[Message]()
-
-    class Mailbox:
-        async def handle_DATA(self, server: object, session: object, envelope: Any) -> str:
-            mails.put(message_from_bytes(envelope.content))
-            return "250 OK"
-
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    controller = Controller(Mailbox(), hostname="127.0.0.1", port=port)
-    controller.start()
-    try:
-        watch.start(urls=[f"mailto://127.0.0.1:{port}?from=tuimon@example.org&to=me@example.org&mode=insecure"])
-        watch.write(range(40, 41), float("nan"))
-        mail = mails.get(timeout=60)
-    finally:
-        controller.stop()
-    kinds = [part.get_content_type() for part in mail.walk()]
-    assert "image/png" in kinds
-    (text,) = (part for part in mail.walk() if part.get_content_type() == "text/plain")
-    assert text.get_payload(decode=True).startswith(b"a: loss is NaN since step 40")
-
-
-def test_the_same_paths_are_watched_once(watch: Watch) -> None:
-    watch.start()
-    command = [*TUIMON, "check", "--follow", str(watch.log.parent.parent)]
-    done = subprocess.run(command, env=watch.environment, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2
-    assert "another" in done.stderr
 
 
 def test_the_unit_runs_the_same_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,12 +86,3 @@ def test_points_of_a_range_of_steps(log: str, steps: str, expected: list[int], o
     else:
         rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [(int(row["step"]), float(row["value"])) for row in rows] == [(step, step / 10) for step in expected]
-
-
-def test_an_alert_that_lasts_counts_the_values_that_are_beyond_the_limit(tmp_path: Path) -> None:
-    values = [2.0, 1.0, 1.2, 1.6]
-    rows = (json.dumps({"step": step, "reward": value}) + "\n" for step, value in enumerate(values))
-    (tmp_path / "metrics.jsonl").write_text("".join(rows))
-    done = run("check", str(tmp_path), "--only-rules", "--rule", "reward < 1.5", "--json", expect=4)
-    [alert] = json.loads(done.stdout)["alerts"]
-    assert (alert["value"], alert["step"], alert["until"], alert["count"], alert["points"]) == (1.0, 1, None, 2, 3)

@@ -1,4 +1,4 @@
-"""`tuimon summary` compared with a reference script, and with numbers computed from the logs."""
+"""`tuimon summary`: goldens of the whole text, and numbers computed from the logs."""
 
 from __future__ import annotations
 
@@ -22,60 +22,10 @@ from tuimon.exports.table import table_text
 from tuimon.monitor.local import open_run
 
 EXPORTS = DATA / "exports"
-NAMED = {
-    "Model": "model_path",
-    "Output": "output_dir",
-    "Epochs": "num_epochs",
-    "Batch Size": "batch_size",
-    "Learning Rate": "learning_rate",
-    "Gradient Accumulation": "gradient_accumulation_steps",
-}
-"""Label in the output of the reference script -> name of the setting in the log."""
 
 
 def text_of(*paths: Path, width: int | None = None, full: bool = False) -> list[str]:
     return list(as_text(open_run(*paths), time.time(), width=width, full=full))
-
-
-def table_of(lines: list[str]) -> dict[str, list[str]]:
-    """First word of each line -> the words after it."""
-    return {words[0]: words[1:] for line in lines if len(words := line.split()) > 1}
-
-
-@pytest.mark.parametrize("kind", ["grpo", "dpo", "lora"])
-def test_summary_contains_every_fact_of_the_reference_script(kind: str) -> None:
-    theirs = (EXPORTS / "reference" / f"{kind}.summary.expected").read_text().splitlines()
-    lines = text_of(EXPORTS / f"qwen3vl_{kind}")
-    ours, text = table_of(lines), "\n".join(lines)
-    head, section, checked = "", "", 0
-    for line in theirs:
-        if entries := re.fullmatch(r"(Training|Validation) History: (\d+) entries", line):
-            section, head = "train", entries[1].lower()
-            count = "1 entry" if entries[2] == "1" else f"{entries[2]} entries"
-            assert f"{head:<10}  {count}, the last at step" in text
-        elif line.endswith(":") and not line.startswith(" "):
-            section, head = "other", line
-        elif line.startswith("  ") and section:
-            name, _, value = (part.strip() for part in line.strip().partition(":"))
-            name = NAMED.get(name, name.removeprefix("Final "))
-            if value == "N/A":
-                continue
-            checked += 1
-            if name in ("Step", "Val Step"):
-                assert f"last at step {value}" in text
-            elif name == "Epoch" and section == "train":
-                assert same_number(ours["train_history/epoch"][2], value)
-            elif section == "train":
-                history = "train_history" if head == "training" else "val_history"
-                assert same_number(ours[f"{history}/{name}"][2], value), line
-            else:
-                assert same_number(ours[name.lower() if head == "Best Checkpoint:" else name][0], value), line
-    assert checked >= 8
-
-
-def test_a_small_learning_rate_is_not_rounded_to_nothing() -> None:
-    assert table_of(text_of(EXPORTS / "qwen3vl_grpo"))["train_history/lr"][2] == "1.00e-05"
-    assert "0.0000" in (EXPORTS / "reference" / "grpo.summary.expected").read_text()  # theirs is
 
 
 @pytest.mark.parametrize(("name", "width"), [("qwen3vl_grpo", 110), ("qwen3vl_lora", 110), ("qwen3vl_grpo", 80)])
@@ -211,12 +161,3 @@ def test_a_reward_comes_first_also_if_most_runs_have_none(tmp_path: Path) -> Non
         write_rows(tmp_path / f"run{number}", ({"step": s, **dict.fromkeys(metrics, 0.1 + s)} for s in range(9)))
     heads = [column.head for column in runs_table(open_run(tmp_path), 1.8e9).columns if column.head.endswith("level")]
     assert heads[:2] == ["reward level", "loss level"]
-
-
-@pytest.mark.parametrize("width", [40, 60, 80, 120])
-def test_tables_fit_the_terminal(width: int) -> None:
-    lines = [*text_of(EXPORTS / "qwen3vl_grpo", width=width), "", *text_of(EXPORTS, width=width)]
-    tables = [part for part in "\n".join(lines).split("\n\n") if re.match(r"  (Training|Validation) |4 runs", part)]
-    rows = [line for part in tables for line in part.split("\n")]
-    assert len(rows) == 1 + 6 + 1 + 7 + 1 + 4
-    assert all(len(line) <= width for line in rows)
