@@ -53,9 +53,8 @@ def test_files_are_written_only_on_request() -> None:
     }
 
 
-def test_commands_open_no_connection_and_import_no_logging_library(tmp_path: Path) -> None:
+def test_commands_open_no_connection(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text(json.dumps({"step": 1, "loss": 2.0}) + "\n")
-    (tmp_path / "events.out.tfevents.1.host.1.0").touch()
     code = """
 import socket, sys
 def refuse(*arguments, **options): raise AssertionError("a socket was made")
@@ -63,14 +62,10 @@ socket.socket.connect = socket.socket.bind = socket.getaddrinfo = socket.create_
 from tuimon.commands import main
 for command in ("summary", "export", "doctor", "report", "summary --step 1"):
     assert main([*command.split(), sys.argv[1]]) == 0
-print(*sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "loss" in done.stdout
-    loaded = set(done.stdout.splitlines()[-1].split())
-    assert "numpy" in loaded
-    assert not loaded & {"tensorboard", "wandb", "swanlab", "pandas", "torch", "tbparse", "tensorflow", "mlflow"}
 
 
 def test_modules_in_the_directory_of_a_run_are_not_imported(tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -48,22 +46,6 @@ def test_public_classes_document_what_they_offer() -> None:
         for name, member in vars(kind).items():
             if not name.startswith("_") and callable(getattr(member, "__get__", None)) and name not in ("unit",):
                 assert getattr(member, "__doc__", None), f"{kind.__name__}.{name}"
-
-
-def test_importing_and_reading_load_no_more_than_they_need() -> None:
-    code = f"import sys, tuimon; print(*sys.modules); tuimon.read({str(DATA / 'tensorboard')!r}); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    imported, read = (set(line.split()) for line in done.stdout.splitlines())
-    assert not {"numpy", "msgspec", "textual", "rich", "asyncio", "tuimon.api"} & imported
-    assert not {"textual", "rich", "plotext", "pyarrow", "jinja2"} & read
-
-
-def test_the_screen_loads_no_decoder() -> None:
-    """The reader process decodes; the first frame would wait for the expressions of console text."""
-    code = "import sys, tuimon.tui.launch; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "tuimon.tui.app" in loaded
-    assert not [name for name in loaded if name.startswith(("tuimon.formats", "tuimon.reader"))]
 
 
 # ---------------------------------------------------------------------- runs

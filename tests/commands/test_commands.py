@@ -10,8 +10,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -19,7 +17,6 @@ from pathlib import Path
 import pytest
 from support.programs import run, write_rows
 
-import tuimon
 from tuimon.commands import commands, parser_of
 from tuimon.commands._options import PATH_OPTIONS
 
@@ -45,27 +42,6 @@ def logs(tmp_path: Path) -> Path:
 # ---------------------------------------------------------------------- help
 
 MOST_OPTIONS, LONGEST_HELP = 90, 40
-
-
-def test_version_help_and_completion_import_nothing_heavy() -> None:
-    code = """
-import sys, tuimon.commands
-for words in (["--version"], ["-V"], ["summary", "-h"], ["export", "-h"], ["completion", "bash"]):
-    try: tuimon.commands.main(words)
-    except SystemExit: pass
-print(sorted(sys.modules), file=sys.stderr)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith(f"tuimon {tuimon.__version__}\n" * 2)
-    for heavy in ("textual", "numpy", "plotext", "orjson", "watchdog", "psutil"):
-        assert f"'{heavy}'" not in done.stderr
-
-
-def test_only_the_requested_command_is_imported() -> None:
-    code = "import sys; from tuimon.commands import main; main(['summary', 'there/is/none']); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    loaded = {name.rpartition(".")[2] for name in done.stdout.split() if name.startswith("tuimon.commands.")}
-    assert {name for name in loaded if name[0] != "_"} == {"summary"}
 
 
 def test_helps_fit_a_terminal_and_have_few_options(monkeypatch: pytest.MonkeyPatch) -> None:
