@@ -1,4 +1,4 @@
-"""Modules that a process must not load: they cost start-up time or memory, or belong to another process."""
+"""What a process must not load, as it costs time or memory or belongs to another process, and what it gives back."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from conftest import DATA
 
 import tuimon
 from tuimon.commands import commands
+from tuimon.platform_support import TRIM_AFTER, HeapTrimmer
 
 QUICK_COMMANDS = """
 import tuimon.commands
@@ -105,3 +106,9 @@ print(statistics.fmean([1, 3]))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["hidden", "2.0"]
+
+
+def test_the_heap_is_trimmed_after_every_mebibyte() -> None:
+    heap = HeapTrimmer()
+    totals = (0, TRIM_AFTER - 1, TRIM_AFTER, TRIM_AFTER + 1, 2 * TRIM_AFTER, 10 * TRIM_AFTER)
+    assert [heap.trim(total) for total in totals] == [False, False, True, False, True, True]

@@ -75,7 +75,7 @@ a_flag = st.tuples(st.sampled_from([flag for flag in FLAGS if flag not in (*WITH
 a_path = st.tuples(st.sampled_from(GOOD))
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     command=st.sampled_from(["", *WORDS]),
     arguments=st.one_of(
