@@ -18,20 +18,21 @@ def written(tmp_path: Path, text: str) -> dict[str, str]:
     return {"TUIMON_CONFIG": str(path)}
 
 
-def test_defaults_without_a_file(tmp_path: Path) -> None:
+def test_option_environment_file_default(tmp_path: Path) -> None:
     assert config.load({"TUIMON_CONFIG": str(tmp_path / "none.toml")}) == config.Settings()
-
-
-def test_file_environment_flag(tmp_path: Path) -> None:
-    environment = written(tmp_path, 'theme = "light"\ninterval = 2\n[keys]\nquit = "x"\n')
-    assert config.load(environment).theme == "light"
-    assert config.load(environment).interval == 2.0
-    assert config.load(environment).keys == {"quit": "x"}
-    environment["TUIMON_THEME"] = "ansi"
-    environment["TUIMON_POLL"] = "1"
-    assert config.load(environment).theme == "ansi"
-    assert config.load(environment).poll is True
-    assert config.load(environment).with_changes(theme="dark", interval=None).theme == "dark"
+    text = 'theme = "light"\ninterval = 2\n[keys]\nquit = "x"\n[detectors]\nlength = false\n'
+    environment = written(tmp_path, text + '[[rules]]\nrule = "loss > 9"\n[notify]\nbell = true\n')
+    settings = config.load(environment)
+    assert (settings.theme, settings.interval, settings.keys) == ("light", 2.0, {"quit": "x"})
+    tables = ({"length": False}, ({"rule": "loss > 9"},), {"bell": True})
+    changed = config.load(environment | {"TUIMON_THEME": "ansi", "TUIMON_POLL": "1", "TUIMON_RULES": "x"})
+    assert (changed.theme, changed.poll, changed.with_changes(theme="dark", interval=None).theme) == (
+        "ansi",
+        True,
+        "dark",
+    )
+    for read in (settings, changed):
+        assert (read.detectors, read.rules, read.notify) == tables, "a table has no variable"
 
 
 @pytest.mark.parametrize(
@@ -67,35 +68,21 @@ def test_every_error_of_the_file_has_its_line_and_the_nearest_name(tmp_path: Pat
     assert said[1] == "3: unknown setting 'intervall'; did you mean interval?"
 
 
-@pytest.mark.parametrize("key", ["f13x", "wat", "ctrl+", "q, f13x"])
-def test_a_key_that_does_not_exist_is_refused(key: str) -> None:
-    with pytest.raises(UsageError, match=r"\[keys\] open: there is no key"):
-        with_user_keys({"open": key})
-
-
-def test_every_key_of_an_action_exists() -> None:
-    defaults = {action.id: action.keys for action in all_actions()}
-    assert with_user_keys(defaults) == all_actions()
-    assert with_user_keys({"open": "ä, ctrl+pagedown, alt+x, f12, full_stop, shift+tab"})
-
-
-def test_tables_of_the_file(tmp_path: Path) -> None:
-    text = 'theme = "dark"\n[detectors]\nlength = false\n[[rules]]\nrule = "loss > 9"\n[notify]\nbell = true\n'
-    settings = config.load(written(tmp_path, text) | {"TUIMON_RULES": "loss > 1", "TUIMON_NOTIFY": "x"})
-    assert settings.detectors == {"length": False}
-    assert settings.rules == ({"rule": "loss > 9"},)
-    assert settings.notify == {"bell": True}
-
-
 def test_an_invalid_number_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         config.load({"TUIMON_CONFIG": str(tmp_path / "none"), "TUIMON_INTERVAL": "soon"})
 
 
-def test_keys_of_unknown_actions_are_refused() -> None:
+def test_keys_of_actions_exist() -> None:
+    defaults = {action.id: action.keys for action in all_actions()}
+    assert with_user_keys(defaults) == all_actions()
+    assert with_user_keys({"open": "ä, ctrl+pagedown, alt+x, f12, full_stop, shift+tab"})
+    assert next(a for a in with_user_keys({"quit": "x, y"}) if a.id == "quit").keys == "x,y"
+    for key in ("f13x", "wat", "ctrl+", "q, f13x"):
+        with pytest.raises(UsageError, match=r"\[keys\] open: there is no key"):
+            with_user_keys({"open": key})
     with pytest.raises(UsageError, match="no action"):
         with_user_keys({"explode": "x"})
-    assert next(a for a in with_user_keys({"quit": "x, y"}) if a.id == "quit").keys == "x,y"
 
 
 def test_no_default_key_is_taken_by_tmux_screen_or_the_terminal() -> None:
@@ -107,14 +94,9 @@ def test_no_default_key_is_taken_by_tmux_screen_or_the_terminal() -> None:
         assert not {f"ctrl+{letter}" for letter in "absqhijm"} & set(keys)
 
 
-@pytest.mark.parametrize("kind", ["fifo", "device", "directory"])
-def test_a_file_that_is_not_regular_is_refused_at_once(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / "config.toml"
-    if kind == "fifo":
-        os.mkfifo(path)
-    elif kind == "device":
-        path.symlink_to("/dev/zero")
-    else:
-        path.mkdir()
-    with pytest.raises(UsageError, match="not a regular file"):
-        config.load({"TUIMON_CONFIG": str(path)})
+def test_a_file_that_is_not_regular_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "device").symlink_to("/dev/zero")
+    for path in (tmp_path / "fifo", tmp_path / "device", tmp_path):
+        with pytest.raises(UsageError, match="not a regular file"):
+            config.load({"TUIMON_CONFIG": str(path)})

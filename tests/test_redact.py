@@ -18,49 +18,24 @@ from hypothesis import strategies as st
 
 from tuimon.redact import HIDDEN, is_secret_name, redacted, redacted_text
 
-SECRET_NAMES = """
-api_key apiKey API_KEY WANDB_API_KEY wandb.api_key tracker_kwargs/login_kwargs/api_key openai_api_key key token
-hf_token HF_TOKEN access_token github_token auth_token secret client_secret aws_secret_access_key
-aws_access_key_id password db_password passwd smtp_passwd passphrase auth basic_auth authorization cookie
-session_cookie cookies credentials gcs_credentials api_keys private_key ssh_key encryption_key swanlab_api_key
-SWANLAB_API_KEY master_key hub_token
-"""
-OPEN_NAMES = """
-tokenizer tokenizer_path tokenizer_mode max_tokens max_new_tokens num_tokens num_key_value_heads num_kv_heads
-key_dim pad_token eos_token bos_token unk_token image_token pad_token_id eos_token_id additional_special_tokens
-prompt_key reward_fn_key input_key label_key sort_key tokens_per_second token_level_loss author authors keyword
-keys monkey passthrough bypass pass_k path secretary max_token_len stop_token hidden_size lora_target lr
-author_name
-"""
+NESTED_NAMES = ["wandb.api_key", "tracker_kwargs/login_kwargs/api_key"]
+SECRET_NAMES = [*NESTED_NAMES, "github_token", "cookies", "gcs_credentials", "api_keys", "swanlab_api_key", "token"]
+OPEN_NAMES = ("max_token_len", "hidden_size", "lora_target", "pad_token")
 # not secrets of anybody: strings of the alphabets that the issuers publish
 LOOKS = (
     "sk-proj-abcdEFGH1234ijklMNOP5678",
-    "hf_abcdEFGHijklMNOPqrstUVWXyzABCDEFGH",
-    "ghp_0123456789abcdefghijABCDEFGHIJ012345",
     "AKIAIOSFODNN7EXAMPLE",
-    "xoxb-1234567890-abcdefghij",
-    "nvapi-abcdefghijklmnopqrstuvwx",
-    "glpat-abcdefghij0123456789",
-    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
     "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7\n-----END RSA PRIVATE KEY-----",
     hashlib.sha1(b"a key of W&B").hexdigest(),
 )
 PLAIN = (
-    "Qwen/Qwen2.5-0.5B-Instruct",
     "/data/models/DeepSeek-R1-Distill-Qwen-1.5B/checkpoint-40",
-    "Qwen2VLForConditionalGeneration",
-    "grpo_Qwen2_5_7B_lr1e-6_bs128_kl0-001_20261121-014812",
     "run-20261121_014144-4pwtdvy8s3rbo7ox6v2ya",
-    "2026-11-21T01:37:20.123456+00:00",
-    "https://huggingface.co/datasets/openai/gsm8k?split=train",
-    "TransformerDecoderLayerWithCrossAttentionAndRotaryEmbedding",
     hashlib.sha256(b"data").hexdigest(),
-    "1aa84f0dd0d442049dfd593365bbfd12",
     "cosine_with_min_lr",
-    "vllm==0.8.5.post1+cu128",
-    "a sentence about the secret of a good learning rate",
     "webhook: cannot reach 127.0.0.1:8765; token: could not be read",
 )
+"""Examples that are not in the labelled corpus."""
 
 
 @pytest.mark.parametrize(
@@ -73,15 +48,12 @@ PLAIN = (
     ],
 )
 def test_names_of_secrets(value: object, hidden: object) -> None:
-    names = SECRET_NAMES.split()
-    assert [name for name in names if not is_secret_name(name)] == []
-    assert redacted(dict.fromkeys(names, value)) == dict.fromkeys(names, hidden)
+    assert redacted(dict.fromkeys(SECRET_NAMES, value)) == dict.fromkeys(SECRET_NAMES, hidden)
+    assert redacted(dict.fromkeys(OPEN_NAMES, value)) == dict.fromkeys(OPEN_NAMES, value)
+    assert [name for name in (*SECRET_NAMES, *OPEN_NAMES) if is_secret_name(name)] == SECRET_NAMES
 
 
 def test_what_is_similar_to_a_secret_is_shown() -> None:
-    names = OPEN_NAMES.split()
-    assert [name for name in names if is_secret_name(name)] == []
-    assert redacted(dict.fromkeys(names, "<|endoftext|>")) == dict.fromkeys(names, "<|endoftext|>")
     assert redacted({"model": list(PLAIN)}) == {"model": list(PLAIN)}
     assert [redacted_text(value) for value in PLAIN] == list(PLAIN)
 
@@ -188,17 +160,18 @@ def labelled_examples(corpus: Path) -> Iterator[tuple[bool, str, list[str]]]:
 
 def test_recall_and_precision_on_the_labelled_examples(data: Path) -> None:
     """A secret is found if no part of it is left; what is harmless may not be hidden along with it."""
-    missed, overdone, secret, harmless = list[str](), list[str](), 0, 0
+    missed, overdone, altered, secret, harmless = list[str](), list[str](), list[str](), 0, 0
     for is_settings, text, secrets in labelled_examples(data / "secrets" / "corpus.txt"):
         result = json.dumps(redacted(json.loads(text)), ensure_ascii=False) if is_settings else redacted_text(text)
         rest = functools.reduce(lambda rest, secret: rest.replace(secret, " "), secrets, text)
-        words = set(re.findall("[A-Za-z]{4,}", rest)) - NOT_CHECKED if secrets else {text}
+        words = set(re.findall("[A-Za-z]{4,}", rest)) - NOT_CHECKED if secrets else set[str]()
+        altered += [text] if not secrets and text not in result else []
         missed += [text] if any(part in result for part in secrets) else []
         overdone += [text] if any(word not in result for word in words) else []
         secret, harmless = secret + bool(secrets), harmless + (not secrets)
     assert secret == 373  # as SECURITY.md says
     assert harmless >= 150
-    assert missed == []
+    assert (missed, altered) == ([], [])
     assert len(overdone) <= 0.02 * secret, overdone
 
 

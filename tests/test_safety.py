@@ -18,12 +18,9 @@ SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent.name != "
 """All modules but those of the demo, which is a training program of its own and writes logs."""
 
 
-@pytest.mark.parametrize(
-    "word",
-    [r"\bimport pickle", r"\beval\((?!\?)", r"(?<![.\w])exec\(", r"yaml\.load\(", r"shell=True", r"os\.system\("],
-)
-def test_no_module_executes_data(word: str) -> None:
-    matches = {str(path.relative_to(PACKAGE)) for path in SOURCES if re.search(word, path.read_text("utf-8"))}
+def test_no_module_executes_data() -> None:
+    word = re.compile(r"\bimport pickle|\beval\((?!\?)|(?<![.\w])exec\(|yaml\.load\(|shell=True|os\.system\(")
+    matches = {str(path.relative_to(PACKAGE)) for path in SOURCES if word.search(path.read_text("utf-8"))}
     assert not matches - {"remote/boot.py"}, "the host executes the source of the agent, which is ours"
 
 
@@ -69,15 +66,6 @@ for command in ("summary", "export", "doctor", "report", "summary --step 1"):
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "loss" in done.stdout
-
-
-def test_logging_libraries_are_not_imported(tmp_path: Path) -> None:
-    (tmp_path / "events.out.tfevents.1.host.1.0").write_bytes(b"")
-    code = "import sys; from tuimon.commands import main; main(['summary', sys.argv[1]]); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
-    assert "numpy" in loaded
-    assert not loaded & {"tensorboard", "wandb", "swanlab", "pandas", "torch", "tbparse", "tensorflow", "mlflow"}
 
 
 def test_modules_in_the_directory_of_a_run_are_not_imported(tmp_path: Path) -> None:

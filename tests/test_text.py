@@ -40,13 +40,6 @@ ATTACKS = [
 ]
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_no_control_survives(attack: str) -> None:
-    cleaned = clean(attack)
-    assert all(unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in cleaned)
-    cleaned.encode("utf-8")
-
-
 @given(st.text())
 def test_nothing_unprintable_comes_out(text: str) -> None:
     cleaned = clean(text)
@@ -62,26 +55,23 @@ def test_printable_text_of_any_script_stays() -> None:
         assert clean(text) == text
 
 
-def test_long_text_and_long_sequences_of_marks_are_cut() -> None:
+def test_long_text_is_cut() -> None:
     assert clean("x" * 10_000, limit=10) == "x" * 9 + "…"
-    assert clean("a" + "\u0301" * 500) == "a" + "\u0301" * MAX_COMBINING
 
 
 def test_no_format_character_survives() -> None:
+    categories = ("Cc", "Cf", "Cs", "Zl", "Zp")
     everything = map(chr, range(sys.maxunicode + 1))
-    hidden = "".join(
-        character for character in everything if unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp")
-    )
-    for start in range(0, len(hidden), 1000):
-        cleaned = clean(hidden[start : start + 1000])
-        assert all(unicodedata.category(character) not in ("Cc", "Cf", "Zl", "Zp") for character in cleaned)
+    hidden = "".join(character for character in everything if unicodedata.category(character) in categories)
+    for text in (*ATTACKS, *(hidden[start : start + 1000] for start in range(0, len(hidden), 1000))):
+        cleaned = clean(text)
+        assert all(unicodedata.category(character) not in categories for character in cleaned)
+        cleaned.encode("utf-8")
 
 
-@pytest.mark.parametrize(
-    "mark", ["\u0301", "\u0e49", "\u06e1", "\u0f39", "\U0001e8d0", "\U0001da00", "\u302a", "\ua8e0"]
-)
-def test_marks_of_any_script_are_cut(mark: str) -> None:
-    assert clean("a" + mark * 100) == "a" + mark * MAX_COMBINING
+def test_marks_of_any_script_are_cut() -> None:
+    for mark in "\u0301\u0e49\u06e1\u0f39\U0001e8d0\U0001da00\u302a\ua8e0":
+        assert clean("a" + mark * 100) == "a" + mark * MAX_COMBINING
 
 
 def test_widths() -> None:

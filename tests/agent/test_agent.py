@@ -6,20 +6,18 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mcp import Client
+from support.programs import write_rows
 from support.terminal import TUIMON
 
 from tuimon.agent.answers import LONGEST, Answers
 from tuimon.agent.server import server_of
 from tuimon.commands import commands
 from tuimon.commands import main as run_command
-from tuimon.errors import UsageError
 from tuimon.monitor.local import LocalMonitor
 
 TOOLS = {"runs", "summary", "values", "around", "compare", "alerts", "samples", "log"}
@@ -33,12 +31,9 @@ def runs(tmp_path: Path) -> Path:
     for name, scale in (("a", 1.0), ("b", 2.0)):
         run = tmp_path / name
         (run / "rollouts").mkdir(parents=True)
-        rows = [
-            {"step": step, "timestamp": 1.7e9 + step, "reward": scale * step, "loss": math.nan if step == 30 else 0.5}
-            for step in range(60)
-        ]
-        (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        (run / "config.json").write_text(json.dumps({"lr": 1e-6 * scale}))
+        losses = [math.nan if step == 30 else 0.5 for step in range(60)]
+        rows = ({"step": s, "timestamp": 1.7e9 + s, "reward": scale * s, "loss": losses[s]} for s in range(60))
+        write_rows(run, rows, {"lr": 1e-6 * scale})
     texts = ({"step": 30, "input": "q", "output": f"{HOSTILE} {n}", "score": n / 10} for n in range(9))
     (tmp_path / "a" / "rollouts" / "30.jsonl").write_text("".join(json.dumps(text) + "\n" for text in texts))
     (tmp_path / "a" / "train.log").write_text(f"start\n{HOSTILE}\ntoken={SECRET}\n" + "last line\n" * 500)
@@ -50,14 +45,6 @@ def answers(runs: Path) -> Answers:
     monitor = LocalMonitor([runs])
     monitor.update()
     return Answers(monitor.snapshot)
-
-
-async def called(answers: Answers, tool: str, arguments: Mapping[str, Any]) -> tuple[bool, str]:
-    async with Client(server_of(answers)) as client:
-        result = await client.call_tool(tool, dict(arguments))
-        (content,) = result.content
-        assert content.type == "text"
-        return bool(result.is_error), content.text
 
 
 async def test_the_official_client_over_standard_input_and_output(runs: Path) -> None:
@@ -73,43 +60,37 @@ async def test_the_official_client_over_standard_input_and_output(runs: Path) ->
         assert rows[:4] == ["metric,step,value", "reward,0,0.0", "reward,29,29.0", "reward,59,59.0"]
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "expected"),
-    [
-        ("runs", {}, r"(?s)2 runs.*\ba\b.*\bb\b"),
-        ("summary", {"run": "b"}, r"(?s)reward .*118"),
-        ("around", {"run": "a", "step": 30}, r"loss +30 +0\.5 +NaN +0\.5 +not finite"),
-        ("compare", {}, r"(?s)lr"),
-        ("alerts", {"past": True}, r"(?m)^i[0-9a-f]{9}  nonfinite of run 0$"),
-        ("log", {"run": "a", "lines": 2}, r"<data>\nlast line\nlast line\n</data>"),
-        ("samples", {"run": "a", "count": 1}, r"(?s)9 texts\n<data>.*reward 0\b"),
-        ("values", {"run": "a", "metrics": ["loss"], "first_step": 30, "last_step": 30}, r"loss,30,nan"),
-    ],
-)
-async def test_each_tool(answers: Answers, tool: str, arguments: Mapping[str, Any], expected: str) -> None:
-    failed, text = await called(answers, tool, arguments)
-    assert not failed
-    assert re.search(expected, text), text
+ANSWERS = [
+    ("runs", {}, r"(?s)2 runs.*\ba\b.*\bb\b"),
+    ("summary", {"run": "b"}, r"(?s)reward .*118"),
+    ("around", {"run": "a", "step": 30}, r"loss +30 +0\.5 +NaN +0\.5 +not finite"),
+    ("compare", {}, r"(?s)lr"),
+    ("alerts", {"past": True}, r"(?m)^i[0-9a-f]{9}  nonfinite of run 0$"),
+    ("log", {"run": "a", "lines": 2}, r"<data>\nlast line\nlast line\n</data>"),
+    ("samples", {"run": "a", "count": 1}, r"(?s)9 texts\n<data>.*reward 0\b"),
+    ("values", {"run": "a", "metrics": ["loss"], "first_step": 30, "last_step": 30}, r"loss,30,nan"),
+]
+REFUSALS = [
+    ("summary", {"run": "c"}, "runs: a, b"),
+    ("summary", {}, "runs: a, b"),
+    ("values", {"run": "a", "metrics": ["x"]}, "metrics: "),
+    ("compare", {"metrics": ["x"]}, "metrics: "),
+    ("samples", {"run": "b"}, "no generated texts"),
+    ("log", {"run": "b"}, "no console log"),
+    *(("log", {"run": name}, "runs: a, b") for name in ("../a", "/etc", "a/../a")),
+    ("alerts", {"since_id": "i000000000"}, "no alert has the id"),
+]
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "expected"),
-    [
-        ("summary", {"run": "c"}, "runs: a, b"),
-        ("summary", {}, "runs: a, b"),
-        ("values", {"run": "a", "metrics": ["x"]}, "metrics: "),
-        ("compare", {"metrics": ["x"]}, "metrics: "),
-        ("samples", {"run": "b"}, "no generated texts"),
-        ("log", {"run": "b"}, "no console log"),
-        ("alerts", {"since_id": "i000000000"}, "no alert has the id"),
-    ],
-)
-async def test_a_wrong_question_is_answered_with_what_there_is(
-    answers: Answers, tool: str, arguments: Mapping[str, Any], expected: str
-) -> None:
-    failed, text = await called(answers, tool, arguments)
-    assert failed
-    assert expected in text
+async def test_each_tool_answers_and_a_wrong_question_gets_what_there_is(answers: Answers) -> None:
+    async with Client(server_of(answers)) as client:
+        for questions, fails in ((ANSWERS, False), (REFUSALS, True)):
+            for tool, arguments, expected in questions:
+                result = await client.call_tool(tool, dict(arguments))
+                (content,) = result.content
+                assert content.type == "text"
+                assert bool(result.is_error) == fails, content.text
+                assert re.search(expected, content.text), content.text
 
 
 def test_foreign_text_is_marked_as_data_and_bounded(answers: Answers, runs: Path) -> None:
@@ -126,12 +107,6 @@ def test_foreign_text_is_marked_as_data_and_bounded(answers: Answers, runs: Path
     long = answers.log("a", None, 200, "")
     assert len(long) <= LONGEST
     assert long.endswith("</data>\n(cut: ask for less)")
-
-
-def test_no_question_changes_or_reads_anything_else(answers: Answers) -> None:
-    for name in ("../a", "/etc", "a/../a"):
-        with pytest.raises(UsageError):
-            answers.log(name, None, 5, "")
 
 
 def test_the_commands_of_the_skill_exist(capsys: pytest.CaptureFixture[str]) -> None:

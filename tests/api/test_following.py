@@ -9,7 +9,6 @@ import json
 import signal
 import subprocess
 import sys
-import textwrap
 import threading
 from pathlib import Path
 
@@ -48,33 +47,19 @@ def inotify_descriptors() -> set[str]:
 
 @pytest.mark.parametrize("poll", [False, True])
 def test_a_snapshot_after_each_change(tmp_path: Path, poll: bool) -> None:
-    append(tmp_path, 1, 10)
-    with tuimon.follow(tmp_path, interval=0.05, poll=poll) as follower:
-        assert points(next(follower)) == 10
-        append(tmp_path, 11, 15)
-        version = -1
+    with tuimon.follow(tmp_path / "run", interval=0.05, poll=poll) as follower:
+        assert len(next(follower)) == 0, "a target may not exist yet"
+        append(tmp_path / "run", 1, 10)
+        first = next(runs for runs in follower if points(runs) == 10)
+        values = first[0]["loss"].values.tolist()
+        append(tmp_path / "run", 11, 5000)
+        version = first.version
         for runs in follower:
             assert runs.version > version
             version = runs.version
-            if points(runs) == 15:
+            if points(runs) == 5000:
                 break
-
-
-def test_it_waits_for_a_target_that_does_not_exist(tmp_path: Path) -> None:
-    with tuimon.follow(tmp_path / "run", interval=0.05) as follower:
-        assert len(next(follower)) == 0
-        append(tmp_path / "run", 1, 4)
-        assert any(points(runs) == 4 for runs in follower)
-
-
-def test_older_snapshots_do_not_change(tmp_path: Path) -> None:
-    append(tmp_path, 1, 10)
-    with tuimon.follow(tmp_path, interval=0.05) as follower:
-        first = next(follower)
-        values = first[0]["loss"].values.tolist()
-        append(tmp_path, 11, 5000)
-        assert any(points(runs) == 5000 for runs in follower)
-        assert first[0]["loss"].values.tolist() == values
+        assert first[0]["loss"].values.tolist() == values, "older snapshots do not change"
 
 
 def test_closing_ends_a_wait_in_another_thread(tmp_path: Path) -> None:
@@ -179,46 +164,38 @@ async def test_closing_ends_an_asynchronous_wait(tmp_path: Path) -> None:
     assert await task <= 1
 
 
-def test_an_interrupt_ends_a_program_that_waits(tmp_path: Path) -> None:
+WITH_INTERRUPT = """
+import asyncio, signal, sys, tuimon
+signal.signal(signal.SIGINT, signal.default_int_handler)
+async def main():
+    async for runs in tuimon.follow(sys.argv[1], interval=3600):
+        print("ready", flush=True)
+asyncio.run(main())
+"""
+WITH_HANDLER = """
+import signal, sys, tuimon
+follower = tuimon.follow(sys.argv[1], interval=3600)
+signal.signal(signal.SIGTERM, lambda *_: follower.close())
+for runs in follower:
+    print("ready", flush=True)
+print("closed")
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "number", "said"),
+    [(WITH_INTERRUPT, signal.SIGINT, "KeyboardInterrupt\n"), (WITH_HANDLER, signal.SIGTERM, "closed\n")],
+    ids=["interrupt", "handler"],
+)
+def test_a_signal_ends_a_program_that_waits(tmp_path: Path, code: str, number: signal.Signals, said: str) -> None:
     append(tmp_path, 1, 10)
-    code = f"""
-        import asyncio, signal, tuimon
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        async def main():
-            async for runs in tuimon.follow({str(tmp_path)!r}, interval=3600):
-                print("ready", flush=True)
-        asyncio.run(main())
-    """
     program = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     assert program.stdout is not None
     assert program.stdout.readline() == "ready\n"
-    program.send_signal(signal.SIGINT)
-    _, errors = program.communicate(timeout=120)
-    assert "KeyboardInterrupt" in errors
-    assert "Exception ignored" not in errors
-
-
-def test_a_signal_handler_may_close(tmp_path: Path) -> None:
-    append(tmp_path, 1, 10)
-    code = f"""
-        import signal, tuimon
-        follower = tuimon.follow({str(tmp_path)!r}, interval=3600)
-        signal.signal(signal.SIGTERM, lambda *_: follower.close())
-        for runs in follower:
-            print("ready", flush=True)
-        print("closed")
-    """
-    program = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
-    assert program.stdout is not None
-    assert program.stdout.readline() == "ready\n"
-    program.send_signal(signal.SIGTERM)
+    program.send_signal(number)
     output, _ = program.communicate(timeout=120)
-    assert output.endswith("closed\n")
-    assert program.returncode == 0
-
-
-def test_no_target_is_an_error() -> None:
-    with pytest.raises(TypeError):
-        tuimon.follow()
+    assert output.endswith(said)
+    assert "Exception ignored" not in output
+    assert (program.returncode == 0) == (number == signal.SIGTERM)

@@ -11,46 +11,41 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import DATA
-from support.programs import write_rows
+from support.programs import run, write_rows
 
-from tuimon.commands import main
-from tuimon.exports.around import around, as_text, first_unusual, run_around
+from tuimon.exports.around import Around, around, as_text, first_unusual, run_around
 from tuimon.monitor.local import open_run
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
     """loss alternates between 1 and 1.1, jumps to 9 at step 30 and is NaN at 40; val comes every tenth step."""
-    rows = []
-    for step in range(50):
-        row = {
-            "step": step,
-            "loss": 9.0 if step == 30 else float("nan") if step == 40 else 1 + step % 2 / 10,
-            "lr": 0.5,
-            "rss_gb": 2.5,
-        }
-        rows.append(row | ({"val/loss": step / 10} if step % 10 == 0 else {}) | ({"late": 1.0} if step > 45 else {}))
-    write_rows(tmp_path, rows)
-    return tmp_path
+    losses = [1 + step % 2 / 10 for step in range(50)]
+    losses[30], losses[40] = 9.0, math.nan
+    rows = [{"step": step, "loss": loss, "lr": 0.5, "rss_gb": 2.5} for step, loss in enumerate(losses)]
+    for step in range(0, 50, 10):
+        rows[step]["val/loss"] = step / 10
+    return write_rows(tmp_path, rows)
+
+
+def entries_of(path: Path, step: int) -> dict[str, Around]:
+    (run,) = open_run(path).runs
+    return {entry.name: entry for entry in around(run, step)}
 
 
 def test_each_metric_has_its_last_point_at_or_before_the_step(log: Path) -> None:
-    (run,) = open_run(log).runs
-    entries = {entry.name: entry for entry in around(run, 34)}
+    entries = entries_of(log, 34)
     assert set(entries) == {"loss", "lr", "rss_gb", "val/loss"}
-    assert (entries["loss"].step, entries["loss"].before, entries["loss"].value, entries["loss"].after) == (
-        34,
-        1.1,
-        1.0,
-        1.1,
-    )
-    assert (entries["val/loss"].step, entries["val/loss"].value, entries["val/loss"].after) == (30, 3.0, 4.0)
+    loss, val = entries["loss"], entries["val/loss"]
+    assert (loss.step, loss.before, loss.value, loss.after) == (34, 1.1, 1.0, 1.1)
+    assert (val.step, val.value, val.after) == (30, 3.0, 4.0)
     assert not any(entry.unusual for entry in entries.values())
+    last = entries_of(log, 10**9)["loss"]
+    assert (last.step, last.after) == (49, None)
+    (run,) = open_run(log).runs
     assert around(run, -1) == ()
     seen: list[str] = []
     assert len(around(run, 34, stop=lambda: len(seen) == 2 or seen.append("") is not None)) == 2
-    last = {entry.name: entry for entry in around(run, 10**9)}
-    assert (last["loss"].step, last["loss"].after) == (49, None)
 
 
 def test_a_jump_in_a_falling_loss_is_unusual(tmp_path: Path) -> None:
@@ -69,17 +64,15 @@ def test_a_jump_in_a_falling_loss_is_unusual(tmp_path: Path) -> None:
 
 
 def test_unusual_values_are_marked(log: Path) -> None:
-    (run,) = open_run(log).runs
-    jump = next(entry for entry in around(run, 30) if entry.name == "loss")
+    jump = entries_of(log, 30)["loss"]
     assert jump.usual == 1.1
     assert jump.distance is not None
     assert jump.distance > 50
-    assert [entry.name for entry in around(run, 30) if entry.unusual] == ["loss"]
-    assert [entry.name for entry in around(run, 40) if entry.unusual] == ["loss"]
-    text = "\n".join(as_text(run, run_around(run, 30), 30, unusual=True))
+    for step in (30, 40):
+        assert [entry.name for entry in entries_of(log, step).values() if entry.unusual] == ["loss"]
+    text = run("summary", str(log), "--step", "30", "--unusual").stdout
     assert "usual distances from 1.1" in text
-    assert "lr" not in text
-    assert "not finite" in "\n".join(as_text(run, run_around(run, 40), 40))
+    assert "lr" not in text.split()
 
 
 def test_jumps_of_a_metric_that_often_jumps_are_usual(tmp_path: Path) -> None:
@@ -114,9 +107,8 @@ def write_metrics(directory: Path, values: Sequence[float], name: str = "loss") 
     (directory / "metrics.jsonl").write_text("".join(rows))
 
 
-def test_at_prints_json_and_text(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["summary", str(log), "--step", "40", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_json_and_text_of_a_step(log: Path) -> None:
+    document = json.loads(run("summary", str(log), "--step", "40", "--json").stdout)
     metrics = {metric["name"]: metric for metric in document["runs"][0]["metrics"]}
     assert metrics["loss"] == {
         "name": "loss",
@@ -130,63 +122,22 @@ def test_at_prints_json_and_text(log: Path, capsys: pytest.CaptureFixture[str]) 
         "usual": 1.1,
         "unusual": True,
     }
-    assert main(["summary", str(DATA / "exports"), "--step", "20"]) == 0
-    assert capsys.readouterr().out.count("around step 20") == 4
     assert metrics["rss_gb"]["unit"] == "GB"
-    assert main(["summary", str(log), "--step", "40"]) == 0
-    assert ["rss_gb", "40", "2.5", "2.5", "2.5", "GB"] in [
-        line.split() for line in capsys.readouterr().out.splitlines()
-    ]
-    assert main(["summary", str(log), "--unusual"]) == 2
+    text = run("summary", str(log), "--step", "40").stdout
+    assert "not finite" in text
+    assert ["rss_gb", "40", "2.5", "2.5", "2.5", "GB"] in [line.split() for line in text.splitlines()]
+    assert run("summary", str(DATA / "exports"), "--step", "20").stdout.count("around step 20") == 4
 
 
-def test_a_step_after_the_end_prints_no_rows_of_another_step(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for form in ([], ["--json"]):
-        assert main(["summary", str(log), "--step", "9999", *form]) == 3
-        captured = capsys.readouterr()
-        assert captured.out == ""
-        assert "has no point at step 9999; its last step is 49" in captured.err
-
-
-def test_a_step_before_the_first_point_is_not_found(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for form in ([], ["--json"]):
-        assert main(["summary", str(log), "--step", "-1", *form]) == 3
-        captured = capsys.readouterr()
-        assert captured.out == ""
-        assert "has no point at step -1" in captured.err
-
-
-def test_metrics_at_a_step_are_chosen(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["summary", str(log), "--step", "41", "--metric", "*loss", "--json"]) == 0
-    chosen = json.loads(capsys.readouterr().out)["runs"][0]["metrics"]
-    assert [metric["name"] for metric in chosen] == ["loss", "val/loss"]
-    assert main(["summary", str(log), "--step", "41", "--metric", "*loss"]) == 0
-    rows = {line.split()[0] for line in capsys.readouterr().out.splitlines() if line.strip()}
-    assert {"loss", "val/loss"} <= rows
-    assert "rss_gb" not in rows
-    assert main(["summary", str(log), "--step", "40", "--metric", "late"]) == 3
-    assert "has no point of these metrics at step 40" in capsys.readouterr().err
-    assert main(["summary", str(log), "--step", "40", "--metric", "lost"]) == 2
-    assert "no metric matches lost; did you mean" in capsys.readouterr().err
-    assert main(["summary", str(log), "--unusual"]) == 2
-
-
-def test_every_digit_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_metrics_at_a_step_are_chosen_and_have_every_digit(tmp_path: Path) -> None:
     values = [0.1, 1 / 3, 12345678.123456789]
-    write_metrics(tmp_path, values)
-    assert main(["summary", str(tmp_path), "--step", "1"]) == 0
-    printed = capsys.readouterr().out
-    assert all(repr(value) in printed for value in values)
-
-
-@pytest.mark.parametrize("command", ["compare", "export", "doctor", "export --format jsonl"])
-@pytest.mark.parametrize("pattern", ["re:[", "/(/"])
-def test_an_invalid_expression_is_an_error(
-    log: Path, command: str, pattern: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = DATA / "exports" if command == "compare" else log  # at least two runs
-    assert main([*command.split(), str(path), "--metric", pattern]) == 2
-    assert f"invalid expression {pattern}" in capsys.readouterr().err
+    write_rows(tmp_path, ({"step": s, "loss": v, "rss_gb": 1.0, "val/loss": v} for s, v in enumerate(values)))
+    chosen = ("summary", str(tmp_path), "--step", "1", "--metric", "*loss")
+    (document,) = json.loads(run(*chosen, "--json").stdout)["runs"]
+    assert [metric["name"] for metric in document["metrics"]] == ["loss", "val/loss"]
+    rows = {line.split()[0]: line for line in run(*chosen).stdout.splitlines() if line.strip()}
+    assert rows.keys() & {"loss", "val/loss", "rss_gb"} == {"loss", "val/loss"}
+    assert all(repr(value) in rows["loss"] for value in values)
 
 
 def test_the_value_of_a_superseded_attempt_has_a_column(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""The command line: exit codes, streams, and the output of each subcommand compared with the logs."""
+"""The command line: its helps and examples, and what summary, export and doctor say of a log."""
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
 import json
@@ -9,17 +10,15 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
-from support.programs import run
+from support.programs import run, write_rows
 
-import tuimon
-from tuimon.commands import commands, main, parser_of
+from tuimon.commands import commands, parser_of
+from tuimon.commands._options import PATH_OPTIONS
 
 
 @pytest.fixture
@@ -40,25 +39,27 @@ def logs(tmp_path: Path) -> Path:
     return run
 
 
-# ---------------------------------------------------------------------- help, missing paths, wrong usage
+# ---------------------------------------------------------------------- help
+
+MOST_OPTIONS, LONGEST_HELP = 90, 40
 
 
-def test_version_and_help_import_nothing_heavy() -> None:
-    assert run("--version").stdout == f"tuimon {tuimon.__version__}\n"
-    assert run("-V").stdout == f"tuimon {tuimon.__version__}\n"
-    code = "import sys; from tuimon.commands import main; main([{}]); print(sorted(sys.modules), file=sys.stderr)"
-    for argument in ("'--version'", "'summary', '-h'", "'export', '-h'", "'completion', 'bash'"):
-        done = subprocess.run([sys.executable, "-c", code.format(argument)], capture_output=True, text=True)
-        for heavy in ("textual", "numpy", "plotext", "orjson", "watchdog", "psutil"):
-            assert f"'{heavy}'" not in done.stderr, f"{argument} imports {heavy}"
-
-
-def test_help_shows_examples_and_every_command() -> None:
-    text = run("--help").stdout
-    assert "examples:" in text
-    for name in commands():
-        assert name in text
-        assert run(name, "-h").stdout.startswith("usage: tuimon")
+def test_helps_fit_a_terminal_and_have_few_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    overview, described = run("--help").stdout, list[str]()
+    assert "examples:" in overview
+    for name, command in commands().items():
+        assert name == command.name
+        assert name in overview
+        text = run(name, "-h").stdout
+        assert text.startswith("usage: tuimon")
+        assert len(text.splitlines()) <= LONGEST_HELP, name
+        options = [own for own in parser_of(command)._actions if own.option_strings and own.dest != "help"]
+        described += [own.option_strings[-1] for own in options if own.help != argparse.SUPPRESS]
+    assert len(described) <= MOST_OPTIONS, described
+    for option in PATH_OPTIONS:
+        assert f"\n  {option} " in overview, "described once"
+        assert sum(option in parser_of(command)._option_string_actions for command in commands().values()) >= 9
 
 
 EXAMPLES = [
@@ -69,14 +70,8 @@ EXAMPLES = [
 ]
 
 
-def test_every_command_that_takes_logs_has_examples() -> None:
+def test_the_examples_of_commands_run(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {name for name, _ in EXAMPLES} == commands().keys() - {"watch", "completion", "skill"}
-
-
-@pytest.mark.parametrize(("name", "words"), EXAMPLES, ids=lambda value: value if isinstance(value, str) else None)
-def test_the_examples_of_a_command_run(
-    name: str, words: list[str], logs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
     monkeypatch.chdir(logs.parent)
     for place in ("RUN", "RUN1", "RUN2", "logs/grpo-1.5b", "outputs/a", "outputs/b", "sweep/a", "sweep/b"):
         shutil.copytree(logs, place)
@@ -84,79 +79,16 @@ def test_the_examples_of_a_command_run(
         for step in (40, 50):
             row = {"input": "1+1?", "output": "2", "gts": "2", "score": 1.0, "step": step}
             (Path(place) / "rollouts" / f"{step}.jsonl").write_text(json.dumps(row) + "\n")
-    if name in ("summary", "export"):  # the logs end before these steps
-        words = [{"1200": "1", "1000-1200": "1-2", "150-200": "1-9"}.get(word, word) for word in words]
-    options = parser_of(commands()[name]).parse_args(words[1:])
-    endless = name in ("demo", "serve", "mcp") or getattr(options, "follow", False)
-    if endless or "~/run" in words:  # tested elsewhere, or the path does not exist
-        return
-    words = ["10" if word == "1200" else word for word in words]  # the last step of the logs
-    assert main(words) == (4 if name == "check" else 0)
-    assert capsys.readouterr().out or any(flag in words for flag in ("-o",))
-
-
-@pytest.mark.parametrize(("typo", "meant"), [("sumary", "summary"), ("exprot", "export"), ("dctor", "doctor")])
-def test_a_slip_of_the_finger_is_told(typo: str, meant: str, tmp_path: Path) -> None:
-    assert f"Did you mean `tuimon {meant}`?" in run(typo, str(tmp_path), expect=2).stderr
-    assert "Did you mean" not in run(str(tmp_path / typo), expect=3).stderr  # a path
-    assert "Did you mean" not in run("no-such-logs", expect=3).stderr
-
-
-def test_a_missing_path_does_not_hide_the_other_runs(tmp_path: Path) -> None:
-    log = tmp_path / "metrics.jsonl"
-    log.write_text("".join(f'{{"step": {step}, "loss": 2.0}}\n' for step in range(5)))
-    good, missing = str(log), str(tmp_path / "nope")
-    alert = run("check", missing, good, "--rule", "loss > 1", expect=4)
-    assert "loss has reached 2" in alert.stdout
-    assert f"No such file or directory: {missing}" in alert.stderr
-    quiet = run("check", missing, good, "--rule", "loss > 3", expect=3)
-    assert quiet.stdout.startswith("no active alerts")
-    assert missing in quiet.stderr
-    summary = run("summary", missing, good, expect=3)
-    assert "loss" in summary.stdout
-    assert missing in summary.stderr
-
-
-@pytest.mark.parametrize("command", ["", "summary", "export", "doctor"])
-def test_a_missing_path_exits_with_3(tmp_path: Path, command: str) -> None:
-    missing = str(tmp_path / "nowhere" / "run")
-    done = run(*filter(None, (command, missing)), expect=3)
-    assert "nowhere" in done.stderr
-    assert "--wait" in done.stderr
-    assert done.stdout == ""
-
-
-@pytest.mark.parametrize("file_format", ["csv", "jsonl", "parquet"])
-@pytest.mark.parametrize("options", [(), ("--by-source",)])
-def test_export_without_a_log_writes_nothing(options: tuple[str, ...], file_format: str, tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("nothing")
-    done = run("export", str(tmp_path / "notes.txt"), "--format", file_format, *options, expect=3)
-    assert done.stdout == ""
-
-
-@pytest.mark.parametrize("command", ["", "summary", "export"])
-def test_a_directory_without_logs_exits_with_3_and_names_the_formats(tmp_path: Path, command: str) -> None:
-    (tmp_path / "notes.json").write_text('{"a": "b"}')
-    (tmp_path / "weights.bin").write_bytes(bytes(100))
-    done = run(*filter(None, (command, str(tmp_path))), expect=3)
-    assert "notes.json: not a metric log" in done.stderr
-    assert "TensorBoard, W&B" in done.stderr
-
-
-def test_a_binary_file_exits_with_3(tmp_path: Path) -> None:
-    path = tmp_path / "model.bin"
-    path.write_bytes(os.urandom(5000))
-    assert "not a metric log" in run("summary", str(path), expect=3).stderr
-
-
-def test_an_empty_event_file_is_waiting(tmp_path: Path) -> None:
-    (tmp_path / "events.out.tfevents.1.host.1.0").touch()
-    assert "no point yet" in run("summary", str(tmp_path)).stdout
-
-
-@pytest.mark.parametrize("arguments", [["--nonsense"], ["summary", "--nonsense"], ["export", "x", "--format", "doc"]])
-def test_unknown_options_exit_with_2(arguments: list[str]) -> None:
-    assert "-h" in run(*arguments, expect=2).stderr
+    steps = {"1200": "1", "1000-1200": "1-2", "150-200": "1-9"}  # the logs end before these steps
+    for name, example in EXAMPLES:
+        words = [steps.get(word, word) if name in ("summary", "export") else word for word in example]
+        options = parser_of(commands()[name]).parse_args(words[1:])
+        endless = name in ("demo", "serve", "mcp") or getattr(options, "follow", False)
+        if endless or "~/run" in words:  # tested elsewhere, or the path does not exist
+            continue
+        again = ["--force"] if "-o" in words else []  # the example before has written it, too
+        done = run(*words, *again, expect=4 if name == "check" else 0)
+        assert done.stdout or again, words
 
 
 def test_an_invalid_setting_exits_with_2(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,103 +96,84 @@ def test_an_invalid_setting_exits_with_2(logs: Path, monkeypatch: pytest.MonkeyP
     assert "theme" in run(str(logs), expect=2).stderr
 
 
-# ---------------------------------------------------------------------- summary
+# ---------------------------------------------------------------------- summary, export, doctor
 
 
-def test_without_a_terminal_the_summary_is_printed(logs: Path) -> None:
-    done = run(str(logs))
-    assert "  Training  " in done.stdout
-    assert "stdout is not a terminal" in done.stderr
-
-
-def test_summary_prints_what_was_logged(logs: Path) -> None:
+def test_summary_of_what_was_logged(logs: Path) -> None:
     text = run("summary", str(logs)).stdout
-    assert "Qwen/Qwen3-VL-2B" in text
-    assert "nested.a" in text
-    assert "outputs/best" in text
+    assert {"Qwen/Qwen3-VL-2B", "nested.a", "outputs/best"} <= set(text.split())
     rows = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.startswith("  train")}
     assert rows["train/lr"][:3] == ["10", "9", "1.00e-05"]
     assert rows["train/loss"][:3] == ["11", "10", "NaN"]
-    assert "1 NaN" in text
     assert rows["train_history/reward"][:5] == ["6", "10", "2.500", "2.500", "10"]
+    assert "1 NaN" in text
     assert "train/loss is NaN" in text
-
-
-def test_summary_json(logs: Path) -> None:
+    without_terminal = run(str(logs))
+    assert without_terminal.stdout.splitlines()[2:] == text.splitlines()[2:]
+    assert "stdout is not a terminal" in without_terminal.stderr
     document = json.loads(run("summary", "--json", str(logs)).stdout)
-    assert document["schema"] == 1
-    [run_document] = document["runs"]
-    metrics = {metric["name"]: metric for metric in run_document["metrics"]}
-    assert metrics["train/loss"]["last"] == "NaN"
-    assert metrics["train/loss"]["min"] == {"step": 9, "value": 0.1}
-    assert metrics["train/loss"]["nan"] == 1
-    assert metrics["train_history/reward"]["mean"] == 1.25
-    assert run_document["config"]["learning_rate"] == 1e-05
-    assert run_document["best_checkpoint"]["path"] == "outputs/best"
+    [only] = document["runs"]
+    metrics = {metric["name"]: metric for metric in only["metrics"]}
+    loss, reward = metrics["train/loss"], metrics["train_history/reward"]
+    assert (loss["last"], loss["min"], loss["nan"]) == ("NaN", {"step": 9, "value": 0.1}, 1)
+    assert (reward["mean"], only["config"]["learning_rate"]) == (1.25, 1e-05)
+    assert only["best_checkpoint"]["path"] == "outputs/best"
     assert [alert["metric"] for alert in document["alerts"]] == ["train/loss"]
 
 
 def test_once_prints_the_charts(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = run("--once", "--width", "90", "--height", "50", str(logs)).stdout
     assert "reward" in text
-    assert "⠁" <= max(text) <= "⣿" or any("⠀" <= c <= "⣿" for c in text)
+    assert any("⠁" <= c <= "⣿" for c in text)
     assert all(len(line) <= 90 for line in text.splitlines())
     monkeypatch.setenv("TUIMON_SYMBOLS", "ascii")
     plain = run("--once", "--width", "60", str(logs)).stdout
     assert "reward" in plain
-
-
-# ---------------------------------------------------------------------- export
+    assert not any("⠁" <= c <= "⣿" for c in plain)
 
 
 def exported(logs: Path, *options: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in run("export", str(logs), "--format", "jsonl", *options).stdout.splitlines()]
 
 
-def test_export_by_source_writes_every_point_as_logged(logs: Path) -> None:
+def test_export_writes_every_point_as_logged(logs: Path, tmp_path: Path) -> None:
     points = exported(logs, "--by-source")
     loss = [p for p in points if p["metric"] == "train/loss"]
     assert [p["step"] for p in loss] == list(range(11))
     assert [p["value"] for p in loss] == [*(1 / (s + 1) for s in range(10)), "NaN"]
-    assert loss[3]["wall_time"] == 1.7e9 + 3
-    assert loss[10]["wall_time"] is None
+    assert [p["wall_time"] for p in loss] == [*(1.7e9 + s for s in range(10)), None]
     assert {p["source"] for p in points} == {"logs/metrics.jsonl", "training_log.json"}
-
-
-def test_export_of_curves(logs: Path) -> None:
-    points = exported(logs)
-    assert {p["run"] for p in points} == {"grpo-7b"}
-    assert [p["value"] for p in points if p["metric"] == "train_history/reward"] == [0, 0.5, 1, 1.5, 2, 2.5]
-
-
-def test_export_as_csv(logs: Path, tmp_path: Path) -> None:
+    curves = exported(logs)
+    assert {p["run"] for p in curves} == {"grpo-7b"}
+    assert [p["value"] for p in curves if p["metric"] == "train_history/reward"] == [0, 0.5, 1, 1.5, 2, 2.5]
     target = tmp_path / "points.csv"
     run("export", str(logs), "--by-source", "-o", str(target))
-    with target.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    loss = [row for row in rows if row["metric"] == "train/loss"]
-    assert [float(row["value"]) for row in loss][:10] == [1 / (s + 1) for s in range(10)]
-    assert loss[10]["value"] == "nan"
-    assert loss[10]["wall_time"] == ""
+    rows = [row for row in csv.DictReader(target.read_text().splitlines()) if row["metric"] == "train/loss"]
+    assert [float(row["value"]) for row in rows][:10] == [1 / (s + 1) for s in range(10)]
+    assert (rows[10]["value"], rows[10]["wall_time"]) == ("nan", "")
     run("export", str(logs), "-o", str(target), expect=2)
     run("export", str(logs), "-o", str(target), "--force")
     assert not list(tmp_path.glob(".tuimon-*"))
 
 
 def test_a_name_like_a_formula_is_neutralised_and_a_number_is_not(tmp_path: Path) -> None:
-    rows = '{"step": 1, "=cmd()": -0.5, "@x": 1, "a,b\\"c": 1}\n'
-    (tmp_path / "metrics.jsonl").write_text(rows)
-    got = list(csv.reader(io.StringIO(run("export", str(tmp_path)).stdout)))
-    assert ["'=cmd()", "1", "-0.5"] in [row[1:4] for row in got]
-    assert {"'@x", 'a,b"c'} < {row[1] for row in got}
+    write_rows(tmp_path, [{"step": 1, "=cmd()": -0.5, "@x": 1, 'a,b"c': 1}])
+    got = [row[1:4] for row in csv.reader(io.StringIO(run("export", str(tmp_path)).stdout))]
+    assert ["'=cmd()", "1", "-0.5"] in got
+    assert {"'@x", 'a,b"c'} < {row[0] for row in got}
 
 
-def test_an_unwritable_output_is_an_error(logs: Path) -> None:
-    done = run("export", str(logs), "-o", "/proc/nothing/here.csv", expect=1)
-    assert "cannot write /proc/nothing" in done.stderr
-
-
-# ---------------------------------------------------------------------- doctor, damage
+def test_doctor_lists_read_skipped_and_damaged_files(logs: Path) -> None:
+    (logs / "notes.json").write_text('{"a": "b"}')
+    os.mkfifo(logs / "training_log.jsonl")
+    with (logs / "logs" / "metrics.jsonl").open("ab") as file:
+        file.write(b'{"step": 11, {{{\n{"step": 12, "train/loss": 0.05}\n')
+    text = run("doctor", str(logs)).stdout
+    for said in ("training_log.json  [training_log]", "; all others read", "notes.json: not a metric log", "FIFO"):
+        assert said in text
+    assert run("doctor", "--strict", str(logs), expect=5).stdout
+    assert run("summary", "--strict", str(logs), expect=5).stdout
+    assert [p["step"] for p in exported(logs, "--by-source") if p["metric"] == "train/loss"][-2:] == [10, 12]
 
 
 def test_doctor_names_the_sources_of_a_metric(tmp_path: Path) -> None:
@@ -293,21 +206,6 @@ def test_doctor_and_summary_name_numbers_that_are_not_read(tmp_path: Path) -> No
     assert "  not read    `mem: 1GiB` of train.jsonl\n" in run("summary", str(tmp_path)).stdout
 
 
-def test_doctor_lists_read_skipped_and_damaged_files(logs: Path) -> None:
-    (logs / "notes.json").write_text('{"a": "b"}')
-    os.mkfifo(logs / "training_log.jsonl")
-    with (logs / "logs" / "metrics.jsonl").open("ab") as file:
-        file.write(b'{"step": 11, {{{\n{"step": 12, "train/loss": 0.05}\n')
-    text = run("doctor", str(logs)).stdout
-    assert "training_log.json  [training_log]" in text
-    assert "; all others read" in text
-    assert "notes.json: not a metric log" in text
-    assert "FIFO" in text
-    assert run("doctor", "--strict", str(logs), expect=5).stdout
-    assert run("summary", "--strict", str(logs), expect=5).stdout
-    assert [p["step"] for p in exported(logs, "--by-source") if p["metric"] == "train/loss"][-2:] == [10, 12]
-
-
 # ---------------------------------------------------------------------- waiting, demo
 
 
@@ -330,23 +228,3 @@ def test_the_demo_trains_and_shows(tmp_path: Path) -> None:
     assert "reward" in text
     assert "GPU memory" in text
     assert (tmp_path / "demo").is_dir()
-
-
-def test_a_demo_that_cannot_start_prints_the_reason(tmp_path: Path) -> None:
-    assert "did not start" in run("demo", "--once", "--inject", "fire@3", expect=1).stderr
-
-
-def test_main_returns_the_exit_code(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["summary", str(logs)]) == 0
-    assert "train/loss" in capsys.readouterr().out
-
-
-def test_a_command_has_the_name_of_its_module() -> None:
-    assert {name: command.name for name, command in commands().items()} == {name: name for name in commands()}
-
-
-def test_only_the_requested_command_is_imported() -> None:
-    code = "import sys; from tuimon.commands import main; main(['summary', 'there/is/none']); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    loaded = {name.rpartition(".")[2] for name in done.stdout.split() if name.startswith("tuimon.commands.")}
-    assert {name for name in loaded if name[0] != "_"} == {"summary"}

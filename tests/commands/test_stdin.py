@@ -9,7 +9,6 @@ import resource
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -28,23 +27,25 @@ from tuimon.monitor.local import LocalMonitor
 from tuimon.monitor.piped import StdinPath
 from tuimon.monitor.process import ReaderProcess
 
+CONSOLE = DATA / "console" / "grpo_nan" / "console.log"
+GOLDEN = DATA / "json/verl/golden.jsonl"
+CRASHED = (
+    b"step: 1 loss: 2.5\nstep: 2 loss: 2.0\nTraceback (most recent call last):\nRuntimeError: CUDA out of memory\n"
+)
+STEPS = b"".join(b"step: %d/9 loss: %.2f\n" % (step, 4.5 / step) for step in range(1, 8))
 
-def piped(data: bytes, *arguments: str, directory: Path, expect: int = 0) -> str:
+
+def piped(data: bytes, *arguments: str, directory: Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "TMPDIR": str(directory)}
     done = subprocess.run([*TUIMON, *arguments], input=data, capture_output=True, timeout=120, env=environment)
     assert done.returncode == expect, done.stderr
     assert list(directory.iterdir()) == []  # nothing is left behind
-    return done.stdout.decode()
+    return subprocess.CompletedProcess(arguments, expect, done.stdout.decode(), done.stderr.decode())
 
 
 @pytest.mark.parametrize(
     "path",
-    [
-        DATA / "console" / "grpo_nan" / "console.log",
-        DATA / "console" / "keras.out",
-        DATA / "exports" / "qwen3vl_grpo" / "training_log.json",
-        DATA / "json/verl/golden.jsonl",
-    ],
+    [CONSOLE, DATA / "console" / "keras.out", DATA / "exports" / "qwen3vl_grpo" / "training_log.json", GOLDEN],
     ids=lambda path: path.name,
 )
 def test_a_pipe_is_read_like_the_file(path: Path, tmp_path: Path) -> None:
@@ -54,44 +55,25 @@ def test_a_pipe_is_read_like_the_file(path: Path, tmp_path: Path) -> None:
         return [(row["metric"], row["step"], str(row["value"])) for row in map(json.loads, text.splitlines())]
 
     ours = piped(path.read_bytes(), "export", "-", "--format", "jsonl", directory=tmp_path)
-    direct = run("export", str(path), "--format", "jsonl")
-    assert points(ours) == points(direct.stdout)
-    assert points(ours)
-
-
-def test_the_summary_of_a_pipe(tmp_path: Path) -> None:
-    data = (DATA / "console" / "grpo_nan" / "console.log").read_bytes()
-    text = piped(data, "summary", "-", directory=tmp_path)
-    assert text.startswith("stdin  (")
-    assert re.search("grad_norm.* NaN", text)
-    assert piped(data, "-", directory=tmp_path).splitlines()[2:] == text.splitlines()[2:]
-    assert piped(b"", "summary", "-", directory=tmp_path, expect=3) == ""
-    assert piped(b"\0\1" * 5000, "summary", "-", directory=tmp_path, expect=3) == ""
-
-
-CRASHED = (
-    b"step: 1 loss: 2.5\nstep: 2 loss: 2.0\nTraceback (most recent call last):\nRuntimeError: CUDA out of memory\n"
-)
-STEPS = b"".join(b"step: %d/9 loss: %.2f\n" % (step, 4.5 / step) for step in range(1, 8))
+    assert points(ours.stdout) == points(run("export", str(path), "--format", "jsonl").stdout) != []
 
 
 @pytest.mark.parametrize(
     "words",
     [
         ("summary", "-"),
-        ("summary", "-", "--json"),
         ("check", "-", "--json"),
         ("line", "-"),
         ("summary", "-", "--step", "2"),
         ("doctor", "-"),
         ("export", "-"),
         ("report", "-"),
-        ("compare", "-", str(DATA / "json/verl/golden.jsonl")),
+        ("compare", "-", str(GOLDEN)),
     ],
     ids=lambda words: " ".join(words[:3]),
 )
 def test_the_path_of_the_spool_is_never_shown(words: tuple[str, ...], tmp_path: Path) -> None:
-    text = piped(STEPS, *words, directory=tmp_path)
+    text = piped(STEPS, *words, directory=tmp_path).stdout
     assert "stdin" in text or words[0] == "line"
     assert str(tmp_path) not in text
     # but for the name of a style, and for the log beside it, which may have been written just now
@@ -99,21 +81,20 @@ def test_the_path_of_the_spool_is_never_shown(words: tuple[str, ...], tmp_path: 
     assert not re.search(r"(?<!state-)\brunning\b", rest)
 
 
-def test_a_run_whose_pipe_has_ended(tmp_path: Path) -> None:
+def test_the_summary_of_a_pipe(tmp_path: Path) -> None:
     """The modification time of the spool is ignored, but a crash in the log is reported."""
-    text = piped(STEPS, "summary", "-", directory=tmp_path)
+    text = piped(STEPS, "summary", "-", directory=tmp_path).stdout
     assert text.startswith("stdin  (standard input)\n  state       ended: step 7 of 9; the input has ended")
+    assert piped(STEPS, "-", directory=tmp_path).stdout.splitlines()[2:] == text.splitlines()[2:]
     for data, state, said in ((STEPS, "ended", "the input has ended"), (CRASHED, "crashed", "out of memory")):
-        (run,) = json.loads(piped(data, "summary", "-", "--json", directory=tmp_path))["runs"]
+        (run,) = json.loads(piped(data, "summary", "-", "--json", directory=tmp_path).stdout)["runs"]
         assert (run["path"], run["state"]) == ("-", state)
         assert said in run["evidence"]
-
-
-def test_an_empty_pipe_is_reported_as_standard_input(tmp_path: Path) -> None:
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    done = subprocess.run([*TUIMON, "summary", "-"], input=b"", capture_output=True, env=environment)
-    assert b"no metric log in standard input" in done.stderr
-    assert str(tmp_path).encode() not in done.stderr
+    for data in (b"", b"\0\1" * 5000):
+        nothing = piped(data, "summary", "-", directory=tmp_path, expect=3)
+        assert nothing.stdout == ""
+        assert "no metric log in standard input" in nothing.stderr
+        assert str(tmp_path) not in nothing.stderr
 
 
 def test_the_reader_process_reports_the_end_of_the_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,42 +198,30 @@ open(sys.argv[1], "w").write("ended by itself")
 """
 
 
-def test_the_dashboard_follows_a_pipe_whose_writer_survives_it(tmp_path: Path) -> None:
-    mark = tmp_path / "mark"
-    script = tmp_path / "writer.py"
-    script.write_text(WRITER)
-    line = f'"{sys.executable}" "{script}" "{mark}" 2>&1 | "{sys.executable}" -m tuimon -; echo "left: $?"'
-    environment = {"TMPDIR": str(tmp_path)}
-    with Terminal(["bash", "-c", line], environment=environment) as terminal:
-        terminal.until(lambda output: b"reward" in output and b"running" in output)
-        terminal.read(0.5)
-        terminal.type("q")
-        terminal.until(lambda output: b"goes on" in output)
-        assert not mark.exists()
-        time.sleep(0.3)
-        (tmp_path / "mark.stop").touch()
-        terminal.until(lambda output: b"left: 0" in output)
-    assert mark.read_text() == "ended by itself"
-    assert not list(tmp_path.glob(f"{tempfile.gettempprefix()}*"))
-    assert not list(tmp_path.glob("tuimon-*"))
-
-
-def test_the_pipe_is_drained_if_the_terminal_is_blocked(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["quit", "blocked"])
+def test_the_dashboard_follows_a_pipe_whose_writer_survives_it(tmp_path: Path, way: str) -> None:
+    """blocked: the terminal takes no output any more, and a signal ends the dashboard."""
     mark, script = tmp_path / "mark", tmp_path / "writer.py"
     script.write_text(WRITER)
     line = f'"{sys.executable}" "{script}" "{mark}" 2>&1 | "{sys.executable}" -m tuimon -; echo "left: $?"'
     with Terminal(["bash", "-c", line], environment={"TMPDIR": str(tmp_path)}) as terminal:
         terminal.until(lambda output: b"reward" in output and b"running" in output)
-        (screen,) = (p for p in psutil.Process(terminal.process.pid).children() if p.cmdline()[-2:] == ["tuimon", "-"])
-        for _ in range(40):  # redraws the whole screen without reading the output
-            terminal.type("t")
-            time.sleep(0.05)
-        screen.send_signal(signal.SIGTERM)
-        assert _becomes_true(lambda: _has_ended(screen))
+        if way == "quit":
+            terminal.read(0.5)
+            terminal.type("q")
+            terminal.until(lambda output: b"goes on" in output)
+        else:
+            bash = psutil.Process(terminal.process.pid)
+            (screen,) = (process for process in bash.children() if process.cmdline()[-2:] == ["tuimon", "-"])
+            for _ in range(40):  # redraws the whole screen without reading the output
+                terminal.type("t")
+                time.sleep(0.05)
+            screen.send_signal(signal.SIGTERM)
+            assert _becomes_true(lambda: _has_ended(screen))
         time.sleep(0.3)  # without a reader the writer would die of SIGPIPE
         assert not mark.exists()
         (tmp_path / "mark.stop").touch()
-        terminal.until(lambda output: b"left: 143" in output)
+        terminal.until(lambda output: (b"left: 0" if way == "quit" else b"left: 143") in output)
     assert mark.read_text() == "ended by itself"
     assert not list(tmp_path.glob("tuimon-*"))
 
@@ -282,11 +251,9 @@ def test_an_input_that_cannot_be_stored_whole_is_partly_read() -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 
-    for words, code in (("--strict",), 5), ((), 0):
-        done = subprocess.run(
-            [sys.executable, "-m", "tuimon", "summary", "-", *words],
-            input=text, capture_output=True, text=True, preexec_fn=limit, timeout=200,
-        )  # fmt: skip
-        assert done.returncode == code, done.stderr
-        assert "loss" in done.stdout
-        assert "what came after it was not read" in done.stderr
+    done = subprocess.run(
+        [*TUIMON, "summary", "-", "--strict"], input=text, capture_output=True, text=True, preexec_fn=limit, timeout=200
+    )
+    assert done.returncode == 5, done.stderr
+    assert "loss" in done.stdout
+    assert "what came after it was not read" in done.stderr

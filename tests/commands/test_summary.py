@@ -1,4 +1,4 @@
-"""`tuimon summary` compared with a reference script, and with numbers computed from the logs."""
+"""`tuimon summary`: goldens of the whole text, and numbers computed from the logs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 from conftest import DATA
-from support.programs import same_number, write_rows
+from support.programs import run, same_number, write_rows
 
-from tuimon.commands import main
 from tuimon.draw.table import TextColumn, TextTable
 from tuimon.exports.documents import plain
 from tuimon.exports.summary import summary_of
@@ -23,60 +22,10 @@ from tuimon.exports.table import table_text
 from tuimon.monitor.local import open_run
 
 EXPORTS = DATA / "exports"
-NAMED = {
-    "Model": "model_path",
-    "Output": "output_dir",
-    "Epochs": "num_epochs",
-    "Batch Size": "batch_size",
-    "Learning Rate": "learning_rate",
-    "Gradient Accumulation": "gradient_accumulation_steps",
-}
-"""Label in the output of the reference script -> name of the setting in the log."""
 
 
 def text_of(*paths: Path, width: int | None = None, full: bool = False) -> list[str]:
     return list(as_text(open_run(*paths), time.time(), width=width, full=full))
-
-
-def table_of(lines: list[str]) -> dict[str, list[str]]:
-    """First word of each line -> the words after it."""
-    return {words[0]: words[1:] for line in lines if len(words := line.split()) > 1}
-
-
-@pytest.mark.parametrize("kind", ["grpo", "dpo", "lora"])
-def test_summary_contains_every_fact_of_the_reference_script(kind: str) -> None:
-    theirs = (EXPORTS / "reference" / f"{kind}.summary.expected").read_text().splitlines()
-    lines = text_of(EXPORTS / f"qwen3vl_{kind}")
-    ours, text = table_of(lines), "\n".join(lines)
-    head, section, checked = "", "", 0
-    for line in theirs:
-        if entries := re.fullmatch(r"(Training|Validation) History: (\d+) entries", line):
-            section, head = "train", entries[1].lower()
-            count = "1 entry" if entries[2] == "1" else f"{entries[2]} entries"
-            assert f"{head:<10}  {count}, the last at step" in text
-        elif line.endswith(":") and not line.startswith(" "):
-            section, head = "other", line
-        elif line.startswith("  ") and section:
-            name, _, value = (part.strip() for part in line.strip().partition(":"))
-            name = NAMED.get(name, name.removeprefix("Final "))
-            if value == "N/A":
-                continue
-            checked += 1
-            if name in ("Step", "Val Step"):
-                assert f"last at step {value}" in text
-            elif name == "Epoch" and section == "train":
-                assert same_number(ours["train_history/epoch"][2], value)
-            elif section == "train":
-                history = "train_history" if head == "training" else "val_history"
-                assert same_number(ours[f"{history}/{name}"][2], value), line
-            else:
-                assert same_number(ours[name.lower() if head == "Best Checkpoint:" else name][0], value), line
-    assert checked >= 8
-
-
-def test_a_small_learning_rate_is_not_rounded_to_nothing() -> None:
-    assert table_of(text_of(EXPORTS / "qwen3vl_grpo"))["train_history/lr"][2] == "1.00e-05"
-    assert "0.0000" in (EXPORTS / "reference" / "grpo.summary.expected").read_text()  # theirs is
 
 
 @pytest.mark.parametrize(("name", "width"), [("qwen3vl_grpo", 110), ("qwen3vl_lora", 110), ("qwen3vl_grpo", 80)])
@@ -98,18 +47,12 @@ def test_units_of_the_logged_values(tmp_path: Path) -> None:
     [head] = [line for line in lines if line.startswith("  Training")]
     column = slice(head.index("unit"), head.index("unit") + len("tokens/s/gpu"))
     units = {line.split()[0]: line[column].strip() for line in lines[lines.index(head) + 1 :]}
-    assert units == {
-        "loss": "",
-        "perf/throughput": "tokens/s/gpu",
-        "gpu_mem_mb": "MB",
-        "elapsed": "ms",
-        "forward": "ms",
-        "acc": "%",
-    }
+    expected = {"perf/throughput": "tokens/s/gpu", "gpu_mem_mb": "MB", "elapsed": "ms", "forward": "ms", "acc": "%"}
+    assert units == {"loss": "", **expected}
     assert "unit" not in "".join(text_of(EXPORTS / "qwen3vl_lora"))
 
 
-@pytest.mark.parametrize("width", [80, 100, 120, None])
+@pytest.mark.parametrize("width", [80, 120, None])
 @pytest.mark.parametrize("name", ["exports/qwen3vl_grpo_nan", "tensorboard", "console/grpo_nan"])
 def test_tables_of_80_columns_have_the_important_columns(name: str, width: int | None) -> None:
     """Best, mean, deviation, trend and remarks are shown; columns without room are named."""
@@ -122,10 +65,8 @@ def test_tables_of_80_columns_have_the_important_columns(name: str, width: int |
         assert {"last", "best"} <= set(head)
     text = "\n".join(lines)
     assert ("no room for" in text) == any("points" not in head or head.count("step") < 2 for head in heads)
-    for run in snapshot.runs:
-        for metric in run.metrics:
-            if count := run.curve(metric).nan_count:
-                assert f"{count} NaN" in text
+    counts = [found.curve(metric).nan_count for found in snapshot.runs for metric in found.metrics]
+    assert all(f"{count} NaN" in text for count in counts if count)
 
 
 def test_what_is_odd_of_a_metric_stands_below_it_where_there_is_no_room_beside() -> None:
@@ -179,16 +120,13 @@ def test_the_numbers_are_those_of_the_log(name: str) -> None:
         assert trend["change"] == pytest.approx(trend["after"] - trend["before"])
 
 
-@pytest.mark.parametrize(
-    ("name", "sources"),
-    [
+def test_the_given_directory_is_named_as_a_source() -> None:
+    for name, sources in (
         ("store_purge", "1 source: store_purge (2 files)"),
         ("tensorboard/hf", "1 source: events.out.tfevents.1795224084.vm.7011.0"),
-    ],
-)
-def test_the_given_directory_is_named_as_a_source(name: str, sources: str) -> None:
-    (line,) = [line for line in text_of(EXPORTS.parent / name) if line.startswith("  logged ")]
-    assert line.endswith(sources)
+    ):
+        (line,) = [line for line in text_of(DATA / name) if line.startswith("  logged ")]
+        assert line.endswith(sources)
 
 
 def test_several_runs_are_one_table() -> None:
@@ -200,6 +138,8 @@ def test_several_runs_are_one_table() -> None:
         last = next(point[1] for point in reversed(logged(name)["train_history/loss"]))
         assert any(same_number(word, f"{last:.4f}") for word in row.split())
     assert any("train_history/loss has NaN values since step 30" in line for line in lines)
+    expanded = run("summary", str(EXPORTS / "*" / "training_log.json")).stdout  # a pattern that no shell expanded
+    assert expanded.splitlines()[0].split()[:4] == lines[0].split()[:4]
     full = text_of(EXPORTS, full=True)
     assert full[:5] == lines[:5]
     assert sum(line.startswith("  Configuration") for line in full) == 4
@@ -217,24 +157,7 @@ def test_columns_of_equal_headings_have_the_names_of_the_metrics(tmp_path: Path)
 
 def test_a_reward_comes_first_also_if_most_runs_have_none(tmp_path: Path) -> None:
     for number in range(8):
-        (tmp_path / f"run{number}").mkdir()
         metrics = ("reward", "kl") if number < 3 else ("loss", "val_loss", "grad_norm", "lr")
-        rows = [{"step": step, **dict.fromkeys(metrics, 0.1 + step)} for step in range(9)]
-        (tmp_path / f"run{number}" / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(tmp_path / f"run{number}", ({"step": s, **dict.fromkeys(metrics, 0.1 + s)} for s in range(9)))
     heads = [column.head for column in runs_table(open_run(tmp_path), 1.8e9).columns if column.head.endswith("level")]
     assert heads[:2] == ["reward level", "loss level"]
-
-
-@pytest.mark.parametrize("width", [40, 60, 80, 120])
-def test_tables_fit_the_terminal(width: int) -> None:
-    lines = [*text_of(EXPORTS / "qwen3vl_grpo", width=width), "", *text_of(EXPORTS, width=width)]
-    tables = [part for part in "\n".join(lines).split("\n\n") if re.match(r"  (Training|Validation) |4 runs", part)]
-    rows = [line for part in tables for line in part.split("\n")]
-    assert len(rows) == 1 + 6 + 1 + 7 + 1 + 4
-    assert all(len(line) <= width for line in rows)
-
-
-def test_a_pattern_that_no_shell_expanded_is_expanded(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["summary", str(EXPORTS / "*" / "training_log.json")]) == 0
-    assert capsys.readouterr().out.startswith("4 runs")
-    assert main(["summary", str(EXPORTS / "nothing*")]) == 3

@@ -17,7 +17,6 @@ from typing import IO, Any
 
 import psutil
 import pytest
-from support.programs import run
 
 WIDE = 50
 
@@ -77,8 +76,6 @@ def test_wait_waits(tmp_path: Path) -> None:
         append(tmp_path / "run", 1, 3)
         assert until(program, "run")["path"] == str(tmp_path / "run")
         assert until(program, "points")["start"] == 0
-    assert "--wait" in run("watch", "--json", str(tmp_path / "nowhere"), expect=3).stderr
-    assert "not allowed with" in run("watch", "--json", "--once", str(tmp_path), expect=2).stderr
 
 
 def test_a_consumer_that_does_not_read_costs_no_memory(tmp_path: Path) -> None:

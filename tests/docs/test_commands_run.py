@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 from conftest import DATA
-from support.programs import run_process
+from support.programs import run, run_process, write_rows
 
 from tuimon.commands import commands, main, parser_of
 
@@ -40,14 +37,8 @@ def words_of(line: str, tmp_path: Path) -> list[str]:
     line = re.sub(r"\[(.*?)\]", r"\1", line).replace("…", "").removeprefix("tuimon")
     if line.split()[:1] == ["demo"]:
         line += " --once --steps 8"
-    values = {
-        "WHERE": str(tmp_path / "out/"),
-        "FILE": str(tmp_path / "file"),
-        "N": "20",
-        "NAME": "summary",
-        "SHELL": "bash",
-        "DIR": str(tmp_path),
-    }
+    values = {"WHERE": str(tmp_path / "out/"), "FILE": str(tmp_path / "file"), "DIR": str(tmp_path)}
+    values |= {"N": "20", "NAME": "summary", "SHELL": "bash"}
     paths = iter([str(DATA / "exports" / "qwen3vl_grpo"), SECOND])
     return [next(paths) if word == "PATH" else values.get(word, word) for word in shlex.split(line)]
 
@@ -57,9 +48,7 @@ def two_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The directory `runs`, with the runs a and b, in the current directory."""
     for name in ("a", "b"):
         rows = [{"step": step, "loss": 2 / step, "eval_loss": 3 / step, "reward": step / 9} for step in range(1, 40)]
-        (tmp_path / "runs" / name).mkdir(parents=True)
-        lines = (json.dumps({**row, "num_tokens": 512 * row["step"]}) + "\n" for row in rows)
-        (tmp_path / "runs" / name / "metrics.jsonl").write_text("".join(lines))
+        write_rows(tmp_path / "runs" / name, ({**row, "num_tokens": 512 * row["step"]} for row in rows))
     monkeypatch.chdir(tmp_path)
     return tmp_path / "runs"
 
@@ -127,22 +116,10 @@ def test_every_command_is_tested() -> None:
     assert {line.split()[1] for line in LINES} >= commands().keys() - {"watch", "line", "check"}
 
 
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"python -m tests\.bench (\w+)", TEXT))))
-def test_benchmark_exists(name: str) -> None:
-    """The benchmark is not run, because it takes minutes."""
-    assert (ROOT / "tests" / "bench" / f"{name}.py").is_file()
-
-
-@pytest.fixture(scope="module")
-def helps() -> str:
-    """The help texts of all commands."""
-    printed = io.StringIO()
-    for name in commands():
-        with redirect_stdout(printed), pytest.raises(SystemExit):
-            main([name, "-h"])
-    return printed.getvalue()
-
-
-@pytest.mark.parametrize("flag", sorted(set(re.findall(r"`?(--[a-z][a-z-]+)", TEXT))))
-def test_option_exists(flag: str, helps: str) -> None:
-    assert flag in helps or flag in ("--group", "--help", "--query-gpu", "--format")
+def test_options_and_benchmarks_exist() -> None:
+    """A benchmark is not run, because it takes minutes."""
+    helps = "".join(run(name, "-h").stdout for name in commands())
+    flags = set(re.findall(r"`?(--[a-z][a-z-]+)", TEXT)) - {"--group", "--help", "--query-gpu", "--format"}
+    assert [flag for flag in flags if flag not in helps] == []
+    benchmarks = re.findall(r"python -m tests\.bench (\w+)", TEXT)
+    assert [name for name in benchmarks if not (ROOT / "tests" / "bench" / f"{name}.py").is_file()] == []

@@ -31,15 +31,13 @@ def generator() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
-def test_generated_blocks_are_up_to_date(page: Path) -> None:
-    text = page.read_text("utf-8")
-    assert text == generator().page_of(text), "run python docs/generate.py"
-
-
-def test_every_block_is_on_one_page() -> None:
-    texts = "".join(path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md"))
-    assert sorted(re.findall(r"<!-- generated: (\w+) -->", texts)) == sorted(generator().BLOCKS)
+def test_generated_blocks_are_on_one_page_and_up_to_date() -> None:
+    made, blocks = generator(), list[str]()
+    for page in (ROOT / "docs").glob("*.md"):
+        text = page.read_text("utf-8")
+        assert text == made.page_of(text), "run python docs/generate.py"
+        blocks += re.findall(r"<!-- generated: (\w+) -->", text)
+    assert sorted(blocks) == sorted(made.BLOCKS)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
@@ -63,17 +61,14 @@ def test_the_tests_that_the_promises_name_exist() -> None:
     assert not [path for path in named if not (ROOT / path).exists()]
 
 
-def test_every_page_of_docs_is_linked_from_the_readme() -> None:
+def test_readme_links_every_page_and_has_two_commands_of_one_line() -> None:
     linked = set(re.findall(r"\]\(docs/([^)#]+)", README))
     assert linked == {page.name for page in (ROOT / "docs").glob("*.md")}
-
-
-def test_readme_has_at_most_150_lines() -> None:
     assert README.count("\n") <= 150
-
-
-def test_number_of_detectors_in_the_readme() -> None:
     assert f"{len(all_detectors())} detectors" in README
+    blocks = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
+    assert [block.count("\n") for block in blocks] == [1, 1]
+    assert {shlex.split(block)[0] for block in blocks} == {"python3"}
 
 
 def test_every_command_of_the_pages_exists_and_every_command_is_described() -> None:
@@ -93,14 +88,6 @@ def test_every_setting_is_documented_with_its_default() -> None:
         if setting.name not in config.TABLES:
             value = documented[setting.name]
             assert (tuple(value) if isinstance(value, list) else value) == getattr(settings, setting.name), setting.name
-
-
-def test_the_two_commands_are_one_line_each() -> None:
-    blocks = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
-    assert len(blocks) == 2
-    for block in blocks:
-        assert block.count("\n") == 1
-        assert shlex.split(block)[0] == "python3"
 
 
 def test_the_quick_selection_has_tests_of_every_package() -> None:

@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tuimon.formats._shared.json import parse
-from tuimon.samples.library import Library
-from tuimon.samples.shapes import _large_line, json_lines
+from tuimon.samples.shapes import _large_line
 from tuimon.samples.shapes._json_rows import rows_of
 from tuimon.sources.files import signature
 
@@ -85,30 +84,3 @@ def test_other_lines_have_no_columns(tmp_path: Path, line: bytes) -> None:
     path.write_bytes(line)
     large = _large_line.large_line(str(path), 0, signature(path.stat()))
     assert (large.columns, large.end) == ((), len(line))
-
-
-def test_long_lines_in_a_growing_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_lines, "_LONG", 100)
-    path = tmp_path / "completions.jsonl"
-
-    def line(step: int, size: int = 40) -> str:
-        texts = {"prompt": ["a", "b"], "completion": [f"x{step}" * size, f"y{step}" * size]}
-        return json.dumps({"step": [str(step)] * 2} | texts | {"Acc": [1.0, 0.0], "advantages": [0.5, -0.5]}) + "\n"
-
-    path.write_text(line(1) + line(2) + line(3, 1) + line(1) + line(4)[:-20])
-    texts = Library([str(path)])
-    texts.refresh()
-    assert texts.steps == (1, 2, 3)
-    entries = texts.entries(1)
-    assert [entry.head[:4] for entry in entries] == ["x1x1", "y1y1"] * 2
-    assert [sample.response[:4] for entry in reversed(entries) if (sample := texts.sample(entry))] == [
-        "y1y1",
-        "x1x1",
-    ] * 2
-    with path.open("a") as file:
-        file.write(line(4)[-20:] + line(1))
-    assert texts.refresh() == {1, 4}
-    assert [entry.reward for entry in texts.entries(1)] == [1.0, 0.0] * 3
-    path.write_text(line(9))
-    texts.refresh()
-    assert texts.steps == (9,)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.event_points import event, file_of, text
 from support.written_texts import ATTEMPTS, HOSTILE, PROMPTS, write_run, write_step
 
 from tuimon.commands import main
@@ -57,33 +58,76 @@ def test_new_grown_and_removed_files(tmp_path: Path) -> None:
     assert texts.sample(gone) is None
 
 
-def test_lines_of_many_steps_in_one_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [1, 40])
+def test_lines_of_columns_in_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Long lines are read column by column."""
+    monkeypatch.setattr(json_lines, "_LONG", 100)
     path = tmp_path / "completions.jsonl"
 
     def line(step: int) -> str:
-        columns = {"step": [str(step)] * 2, "prompt": ["a", "b"], "completion": [f"x{step}", f"y{step}"]}
-        return json.dumps(columns | {"Acc": [1.0, 0.0], "advantages": [0.5, -0.5]}) + "\n"
+        texts = {"prompt": ["a", "b"], "completion": [f"x{step}" * size, f"y{step}" * size]}
+        return json.dumps({"step": [str(step)] * 2} | texts | {"Acc": [1.0, 0.0], "advantages": [0.5, -0.5]}) + "\n"
 
-    path.write_text("".join(map(line, (1, 2, 1))))
+    path.write_text(line(1) + line(2) + line(3) + line(1) + line(4)[:-20])
     texts = library(tmp_path)
-    assert texts.steps == (1, 2)
-    assert [entry.head for entry in texts.entries(1)] == ["x1", "y1", "x1", "y1"]
-    assert [sample.response for entry in texts.entries(2) if (sample := texts.sample(entry))] == ["x2", "y2"]
+    assert texts.steps == (1, 2, 3)
+    entries = texts.entries(1)
+    assert [entry.head[:2] for entry in entries] == ["x1", "y1"] * 2
+    assert [sample.response for entry in reversed(entries) if (sample := texts.sample(entry))] == [
+        "y1" * size,
+        "x1" * size,
+    ] * 2
     with path.open("a") as file:
-        file.write(line(3))
-    assert 3 in texts.refresh()
-    assert [entry.head for entry in texts.entries(3)] == ["x3", "y3"]
+        file.write(line(4)[-20:] + line(1))
+    assert texts.refresh() == {1, 4}
+    assert [entry.reward for entry in texts.entries(1)] == [1.0, 0.0] * 3
     path.write_text(line(9))
     texts.refresh()
     assert texts.steps == (9,)
 
 
-def test_numbers_of_a_row_are_components(tmp_path: Path) -> None:
-    write_run(tmp_path, range(1, 2))
-    entry = library(tmp_path).entries(1)[0]
-    assert (entry.reward, entry.components) == (0.0, (("format", 1.0),))
-    assert entry.truncated is None
-    assert entry.length_unit == "chars"
+def test_a_text_that_a_board_gets_later_is_added(tmp_path: Path) -> None:
+    dump, board = tmp_path / "rollout_dump" / "1.jsonl", tmp_path / "board" / "data.jsonl"
+    for path, word in ((dump, "output"), (board, "response")):
+        path.parent.mkdir()
+        path.write_text(json.dumps({"prompt": "q", word: "4", "reward": 1.0, "step": 1}) + "\n")
+    texts = library(tmp_path)
+    assert texts.sources(texts.entries(1)) == ["rollout_dump"]
+    with board.open("a") as file:
+        file.write(json.dumps({"prompt": "q", "response": "8", "reward": 0.0, "step": 1}) + "\n")
+    texts.refresh()
+    assert texts.sources(texts.entries(1)) == ["rollout_dump", "board"]
+    assert len(texts.entries(1)) == 2
+
+
+def test_texts_of_a_growing_event_file(tmp_path: Path) -> None:
+    def said(step: int) -> bytes:
+        return file_of(event(step, text("train/generated_samples/text_summary", "Sample:\\nq\\n\\nReward: 0.5000")))
+
+    path = tmp_path / "events.out.tfevents.1.host"
+    path.write_bytes(said(4))
+    texts = library(tmp_path)
+    path.write_bytes(said(4) + said(5))
+    assert 5 in texts.refresh()
+    assert [sample.response for entry in texts.entries(4) if (sample := texts.sample(entry))] == ["q"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_step_that_is_written_after_its_samples_is_that_of_all_of_them(tmp_path: Path, count: int) -> None:
+    path, texts = tmp_path / "train.log", Library([str(tmp_path)])
+    written = ""
+    for step in (12, 13):
+        for number in range(count):
+            written += f"[prompt] q{number}\n[response] a\n[ground_truth] 4\n[score] 0.25\n"
+            path.write_text(written)
+            texts.refresh()
+            assert len(texts.entries(None)) == number + 1
+        written += f"step:{step} - a:1\n"
+        path.write_text(written)
+        assert {None, step} <= texts.refresh()
+        assert len(texts.entries(step)) == count
+    assert texts.steps == (12, 13)
+    assert len(texts.entries(12)) == count
 
 
 def test_skipped_lines_and_token_ids_are_reported(
