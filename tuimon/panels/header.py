@@ -258,7 +258,7 @@ def _link_state(link: Link, now: float) -> Span:
         case "connecting":
             return f"connecting{_as_of(link)}", Role.WARNING
         case "login":
-            return f"login needed: press L{_as_of(link)}", Role.CRITICAL
+            return f"login needed: press Ctrl+r{_as_of(link)}", Role.CRITICAL
         case "offline":
             return f"offline{_as_of(link)}", Role.WARNING
         case "shared":
