@@ -116,7 +116,7 @@ def test_a_table_of_epochs_is_counted_in_epochs(tmp_path: Path) -> None:
     assert any(message.startswith("val_loss has risen from ") and " since epoch 12" in message for message in messages)
     assert not any("step" in message for message in messages)
     summary = "\n".join(as_text(snapshot, START))
-    assert "epoch       39" in summary
+    assert "epoch        39" in summary
     assert "the last at epoch 39" in summary
 
 

@@ -382,6 +382,7 @@ def test_updates_are_not_counted_as_training_steps(done):
     assert result.state == ("finished" if done == 60 else "running")
     if done > 5:
         assert result.seconds_per_step == pytest.approx(90.0, rel=0.01)
+        assert (result.position_name, result.per_step) == ("global step", "a global step")
     if 5 < done < 60:
         assert result.eta_seconds == pytest.approx(max((60 - done) * 90.0 - 200, 0.0), rel=0.05)
     alone = report(progress_inputs(rlinf(done, {"runner": {"max_steps": 60}})), now)
@@ -415,7 +416,7 @@ def test_keras_counts_epochs_from_1_in_its_console_and_from_0_in_its_table(tmp_p
     (tmp_path / "log.csv").write_text("epoch,loss\n" + "".join(f"{step},{loss}\n" for step, loss in enumerate(losses)))
     snapshot = open_run(tmp_path)
     summary = "\n".join(as_text(snapshot, time.time()))
-    assert "state       finished: Epoch 15: early stopping\n  epoch       15 of 50\n" in summary
+    assert "state        finished: Epoch 15: early stopping\n  epoch        15 of 50\n" in summary
     assert "15 entries, the last at step 14\n" in summary, "as logged"
     described = plain(summary_of(snapshot, time.time()))["runs"][0]
     assert (described["step"], described["total_steps"]) == (14, 50)
