@@ -59,7 +59,7 @@ EVENTS: list[Event] = [
     StreamStatus(0, "gone", "no such file", 10, 5, math.nan, 2),
     Progress(1, 2, False),
     Watching("poll", "poll every 2 s (nfs4)"),
-    Notice("warning", "a", "b"),
+    Notice("warning", "a", "b", proposed_patterns=("zzz {step}", "{a}")),
 ]
 
 

@@ -313,6 +313,7 @@ def test_updates_are_not_counted_as_training_steps(done):
     assert result.state == ("finished" if done == 60 else "running")
     if done > 5:
         assert result.seconds_per_step == pytest.approx(90.0, rel=0.01)
+        assert (result.position_name, result.per_step) == ("global step", "a global step")
     if 5 < done < 60:
         assert result.eta_seconds == pytest.approx(max((60 - done) * 90.0 - 200, 0.0), rel=0.05)
     alone = report(progress_inputs(rlinf(done, {"runner": {"max_steps": 60}})), now)

@@ -62,6 +62,7 @@ def test_tracker_rows_are_not_counted_as_training_steps(every: int, evaluate: in
     run = log_of(rows_of_log(every, evaluate, 200, 3.0), max_steps=400).run
     progress = progress_of(run, START + 600 + 1)
     assert (progress.step, progress.total, progress.state) == (200, 400, "running")
+    assert (progress.position_name, progress.per_step) == ("global step", "a global step"), "charts count rows"
     assert progress.seconds_per_step == pytest.approx(3.0)
     assert progress.eta_seconds == pytest.approx(200 * 3.0 - 1)
     logged = run.curve("train/global_step")

@@ -84,7 +84,7 @@ def test_the_path_of_the_spool_is_never_shown(words: tuple[str, ...], tmp_path: 
 def test_the_summary_of_a_pipe(tmp_path: Path) -> None:
     """The modification time of the spool is ignored, but a crash in the log is reported."""
     text = piped(STEPS, "summary", "-", directory=tmp_path).stdout
-    assert text.startswith("stdin  (standard input)\n  state       ended: step 7 of 9; the input has ended")
+    assert text.startswith("stdin  (standard input)\n  state        ended: step 7 of 9; the input has ended")
     assert piped(STEPS, "-", directory=tmp_path).stdout.splitlines()[2:] == text.splitlines()[2:]
     for data, state, said in ((STEPS, "ended", "the input has ended"), (CRASHED, "crashed", "out of memory")):
         (run,) = json.loads(piped(data, "summary", "-", "--json", directory=tmp_path).stdout)["runs"]

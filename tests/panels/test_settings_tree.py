@@ -45,7 +45,7 @@ def test_experiment_or_project_is_displayed(tmp_path: Path) -> None:
     known = {(row.name, row.value) for run in open_run(tmp_path).runs for row in settings_tree(run)}
     assert {("experiment", "llama-ablation"), ("experiment", "sweep"), ("project", "tiny-rl")} < known
     snapshot = open_run(run)
-    assert "  experiment  llama-ablation\n" in "\n".join(as_text(snapshot, 0.0))
+    assert "  experiment   llama-ablation\n" in "\n".join(as_text(snapshot, 0.0))
     [described] = plain(summary_of(snapshot, 0.0))["runs"]
     assert described["about"]["experiment"] == "llama-ablation"
 

@@ -126,10 +126,10 @@ def test_login_is_asked_for_with_a_key(server: Sshd, log: Path, tmp_path: Path) 
     known = keys.read_bytes()
     keys.write_bytes(b"")
     with Screen(server, tmp_path, target) as screen:  # what is here is shown before the host answers
-        screen.until("gpu01 login needed: press L", "step 99")
+        screen.until("gpu01 login needed: press Ctrl+r", "step 99")
         keys.write_bytes(known)
         _append(log, _rows(100, 151))
-        screen.terminal.type("L")
+        screen.terminal.type("\x12")
         screen.until("gpu01 live", "step 150")
         screen.leave()
 
@@ -149,7 +149,7 @@ def test_the_key_logs_in_from_the_log_screen(server: Sshd, log: Path, tmp_path: 
         screen.terminal.type("\x12")  # Ctrl+r
         screen.until("gpu01 login needed", "the first line")
         keys.write_bytes(known)
-        screen.terminal.type("L")
+        screen.terminal.type("\x12")
         while "gpu01 " in screen.until("the first line"):  # heads name links that are down
             pass
         screen.terminal.type("L")
@@ -174,7 +174,7 @@ def test_unreachable_host_without_a_mirror_is_an_error(server: Sshd, log: Path, 
         (Link("gpu01:a", "gpu01", "connecting"), "gpu01 connecting"),
         (Link("gpu01:a", "gpu01", "offline"), "gpu01 offline"),
         (Link("gpu01:a", "gpu01", "copying", here=34 << 20, total=94 << 20), "gpu01 copying 34.0 MiB of 94.0 MiB"),
-        (Link("gpu01:a", "gpu01", "login"), "gpu01 login needed: press L"),
+        (Link("gpu01:a", "gpu01", "login"), "gpu01 login needed: press Ctrl+r"),
         (Link("gpu01:a", "gpu01", "missing"), "gpu01 no such path"),
         (Link("gpu01:a", "gpu01", "failed", "local disk full"), "gpu01 local disk full"),
         (Link("gpu01:a", "g\x1b[2J", "failed", "\x1b]0;x"), "g␛[2J ␛]0;x"),

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from tuimon.analysis.pace import Pace
-from tuimon.analysis.words import duration, silence
+from tuimon.analysis.words import duration, silence, with_article
 
 _TOLERATED = 4.0
 """Usual gaps without a point that are tolerated."""
@@ -33,6 +33,8 @@ _GROWING = 2.0
 """Factor for the tolerated silence while the log grows without points."""
 _INTERVALS_AFTER_END, _AFTER_END = 10.0, 10.0
 """Usual gaps, and seconds, that are tolerated after the process that had held the log open has closed it."""
+_LONG_PAUSES = 0.1
+"""Share of the pauses in the pace from which on they are named."""
 _HOUR = 3600.0
 """Shortest silence (s) after which a run has ended whose writer is not known."""
 _NEARLY = 0.98
@@ -62,6 +64,8 @@ class ProgressInputs(Struct, frozen=True):
     """Training steps between two points of the training metric that is logged least often."""
     rows_per_step: float = 1.0
     """Steps of the log per training step."""
+    is_global: bool = False
+    """Whether the last step, the total and the pace count other steps than the charts, as a global step does."""
     epoch: float = math.nan
     total_epochs: float = math.nan
     configured_epochs: float = math.nan
@@ -116,7 +120,14 @@ class ProgressInputs(Struct, frozen=True):
     @property
     def position_name(self) -> str:
         """What `position` and the total count."""
-        return self.counted or self.step_name
+        return self.counted or ("global step" if self.is_global else self.step_name)
+
+    @property
+    def per_step(self) -> str:
+        """What the pace is per: "a step", or "a global step with pauses" where these take a tenth of it or more."""
+        step = "global step" if self.is_global else self.step_name
+        is_long = self.pace is not None and self.pace.pause_seconds >= _LONG_PAUSES * self.pace.mean_seconds
+        return f"{with_article(step)}{' with pauses' if is_long else ''}"
 
 
 class ProgressReport(ProgressInputs, frozen=True, kw_only=True):

@@ -133,7 +133,7 @@ def failed_rank(run: Run) -> str:
 
 
 def _position(run: Run, busiest: Sequence[str], total_source: str) -> dict[str, Any]:
-    """Return step, first_step, pace, stride and rows_per_step, in the steps that the total counts.
+    """Return step, first_step, pace, stride, rows_per_step and is_global, in the steps that the total counts.
 
     busiest: see `_busiest`. total_source: the source that logs the total.
     """
@@ -148,6 +148,7 @@ def _position(run: Run, busiest: Sequence[str], total_source: str) -> dict[str, 
             "pace": pace_of(steps, counted.wall_times, counted.restarts, evaluated),
             "stride": max(usual_stride(steps), round(_longest_stride(run, busiest) / max(counted.rows_per_step, 1))),
             "rows_per_step": counted.rows_per_step,
+            "is_global": True,
         }
     counting = busiest if counts_alike else _metrics_of_source(run, total_source)
     first = run.curve(counting[0]) if counting else None
@@ -165,6 +166,7 @@ def _position(run: Run, busiest: Sequence[str], total_source: str) -> dict[str, 
         "pace_watched": watched is not None,
         "stride": max(usual_stride(curve.steps) if curve is not None else 1, _longest_stride(run, busiest)),
         "rows_per_step": rows_per_step,
+        "is_global": not counts_alike,
     }
 
 

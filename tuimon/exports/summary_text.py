@@ -19,7 +19,7 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign, state_words
-from tuimon.analysis.words import duration, setting_text, with_article
+from tuimon.analysis.words import duration, setting_text
 from tuimon.draw.numbers import format_count, format_number, format_value
 from tuimon.draw.table import TextColumn, TextTable, rows_table
 from tuimon.exports.summary import MetricEntry, entries, metric_summaries, summarise, unit_columns
@@ -166,12 +166,12 @@ def _number(value: float | None, unit: str) -> str:
 def _run_text(run: Run, snapshot: Snapshot, now: float, width: int | None) -> Iterator[str]:
     yield f"{clean(run.name)}  ({shown_path(run.path)})"
     for name, text in facts_of(run, now, critical=critical_count(snapshot.alerts, run.id)):
-        yield from wrapped(f"  {name:<10}  {text}", width, indent=14)
+        yield from wrapped(f"  {name:<11}  {text}", width, indent=15)
     alerts = [alert for alert in snapshot.alerts if alert.run == run.id]
     named = {change.metric for alert in alerts if alert.severity != "info" for change in alert.related}
     for alert in alerts:
         if alert.severity != "info" or alert.metric not in named:
-            yield from wrapped(f"  {alert.severity:<10}  {clean(alert.message)}", width, indent=14)
+            yield from wrapped(f"  {alert.severity:<11}  {clean(alert.message)}", width, indent=15)
     yield from _block("Configuration", list(flat(redacted(run.config))), _CONFIG_LINES)
     for title, values in (("Best checkpoint", run.best_checkpoint), ("Final metrics", run.final_metrics)):
         yield from _block(title, list(flat(redacted(values or {}))))
@@ -220,7 +220,7 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
         source = ", as its points were seen to arrive" if progress.pace_watched else ""
         if progress.pace_of_bar:
             source = ", the rate of its progress bar"
-        yield "pace", f"{duration(progress.seconds_per_step)} {with_article(progress.step_name)}{source}"
+        yield "pace", f"{duration(progress.seconds_per_step)} {progress.per_step}{source}"
     if math.isfinite(progress.eta_seconds):
         finish = local_time(progress.finish_time, "%Y-%m-%d %H:%M") or "a time out of range"
         yield "ETA", f"{duration(progress.eta_seconds)}, at {finish}"

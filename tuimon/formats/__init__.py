@@ -97,6 +97,11 @@ class StreamDecoder(Protocol):
         return ""
 
     @property
+    def proposed_patterns(self) -> Mapping[str, str]:
+        """Example of lines that are not understood by the setting of console_patterns that would read them."""
+        return {}
+
+    @property
     def unread(self) -> str:
         """Examples of numbers that gave no point; "" if none are known."""
         return ""

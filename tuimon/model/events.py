@@ -169,6 +169,8 @@ class StreamStatus(Struct, frozen=True):
     """Whether the end of the last record is missing, and nobody writes the file any more."""
     reopened: bool = False
     """Whether the file grew while no process held it open. Its writer may open it for each line."""
+    proposed_patterns: tuple[str, ...] = ()
+    """Values of console_patterns that would read its lines: "zzz {step} qwx {qwx}"."""
 
     @property
     def changed(self) -> float:
@@ -205,6 +207,8 @@ class Notice(Struct, frozen=True):
     """Subject of the notice, which replaces earlier ones with the same subject; "" replaces none."""
     mark: str = ""
     """A few words that stay until another notice with the same subject: "webhook down"."""
+    proposed_patterns: tuple[str, ...] = ()
+    """Values of console_patterns that would read the text that it is about."""
 
 
 class MachineSeen(Struct, frozen=True):

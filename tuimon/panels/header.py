@@ -11,7 +11,7 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import state_sign, state_words
-from tuimon.analysis.words import day, percentage, with_article
+from tuimon.analysis.words import day, percentage
 from tuimon.draw.numbers import format_bytes, format_duration, format_value, thousands
 from tuimon.draw.rows import row_width
 from tuimon.model.links import Link
@@ -112,7 +112,7 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
         yield ((speed, Role.TEXT),)
     if report.seconds_per_step > 0:
         # Always a duration: a speed near the border would change its unit all the time.
-        pace = f"{format_duration(report.seconds_per_step)} {with_article(report.step_name)}"
+        pace = f"{format_duration(report.seconds_per_step)} {report.per_step}"
         yield (("pace ", Role.MUTED), (pace, Role.TEXT))
     if (lost := lost_work(run, report.has_died)) is not None and lost.is_resumed and lost.checkpoint is not None:
         time_known = f" at {clock(lost.resumed, now)}" if math.isfinite(lost.resumed) else ""
@@ -258,7 +258,7 @@ def _link_state(link: Link, now: float) -> Span:
         case "connecting":
             return f"connecting{_as_of(link)}", Role.WARNING
         case "login":
-            return f"login needed: press L{_as_of(link)}", Role.CRITICAL
+            return f"login needed: press Ctrl+r{_as_of(link)}", Role.CRITICAL
         case "offline":
             return f"offline{_as_of(link)}", Role.WARNING
         case "shared":

@@ -302,6 +302,7 @@ class Followed:
             self.unread,
             source.cut_short in last_damage,
             self._reopened,
+            source.proposed_patterns,
         )
 
     @property

@@ -80,6 +80,11 @@ class ItemSource:
         return clean(self.file.message)
 
     @property
+    def proposed_patterns(self) -> tuple[str, ...]:
+        """Values of console_patterns that would read the log."""
+        return ()
+
+    @property
     def damage(self) -> list[Damage]:
         """Damage of a log that is read whole each time; that of others is an item."""
         return []
@@ -141,6 +146,10 @@ class StreamSource(ItemSource):
             when = local_time(self._tail.shrunk_at) or "an invalid time"
             return f"truncated at {when}, then read again from its beginning"
         return clean(self._tail.message or self._decoder.remark)
+
+    @property
+    def proposed_patterns(self) -> tuple[str, ...]:
+        return tuple(self._decoder.proposed_patterns)
 
     @property
     def state(self) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from tuimon.model.events import Notice
 from tuimon.reader.assembly import UnassignedFile
 from tuimon.reader.follow import Followed
+from tuimon.reader.recognition import LeftOut
 from tuimon.sources.scan import Problem
 from tuimon.text import clean
 
@@ -38,13 +39,14 @@ class Notices:
                 yield Notice("warning", f"{path}: {problem.reason}", problem.hint, path)
         self._problems = set(now)
 
-    def of_texts(self, texts: Sequence[tuple[str, str]]) -> Iterator[Notice]:
-        """One notice for all texts that are not understood, the first time that there are any: (path, reason)."""
+    def of_texts(self, texts: Sequence[LeftOut]) -> Iterator[Notice]:
+        """One notice for all texts that are not understood, the first time that there are any."""
         if texts and not self._has_texts:
             self._has_texts = True
-            path, reason = texts[0]
-            more = f"; and {len(texts) - 1} more" if len(texts) > 1 else ""
-            yield Notice("warning", f"{clean(path)}: {reason}{more}")
+            first, *others = texts
+            more = f"; and {len(others)} more" if others else ""
+            message = f"{clean(first.path)}: {first.reason}{more}"
+            yield Notice("warning", message, proposed_patterns=first.proposed_patterns)
 
     def of_unread(
         self, streams: Iterable[Followed], unassigned: Iterable[UnassignedFile], unreadable: Iterable[tuple[str, str]]

@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
+from msgspec import Struct
+
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError, NothingFound
 from tuimon.formats import Format, all_formats, plain_text, recognise
@@ -54,6 +56,15 @@ def as_grouped(path: str, log_format: Format, metric_names: frozenset[str] = fro
     )
 
 
+class LeftOut(Struct, frozen=True):
+    """A file that is not read."""
+
+    path: str
+    reason: str
+    proposed_patterns: tuple[str, ...] = ()
+    """Values of console_patterns that would read it."""
+
+
 class Recognition:
     """Recognises formats. A file that is not recognised is examined again once it has changed."""
 
@@ -68,20 +79,19 @@ class Recognition:
         """Names of the metrics, by path of a file whose beginning contains them."""
         self.refused: dict[str, str] = {}
         """Reason by path of a file that cannot be opened, as "permission denied"; it is tried again at each call."""
-        self._left_out: dict[str, str] = {}
-        self._teachable: dict[str, str] = {}
+        self._left_out: dict[str, LeftOut] = {}
         self._undecided: dict[str, tuple[int, float]] = {}
         """(size, time of change) at the last look, by path of a file that is not recognised."""
 
     @property
     def skipped(self) -> list[tuple[str, str]]:
         """(path, reason) of files whose names look like logs and that are not read."""
-        return list(self._left_out.items())
+        return [(file.path, file.reason) for file in self._left_out.values()]
 
     @property
-    def teachable(self) -> list[tuple[str, str]]:
-        """(path, reason) of texts that are not read, but would be by the pattern that the reason proposes."""
-        return [(path, reason) for path, reason in self._teachable.items() if self._left_out.get(path) == reason]
+    def teachable(self) -> list[LeftOut]:
+        """Texts that are not read, but would be by a pattern."""
+        return [file for file in self._left_out.values() if file.proposed_patterns]
 
     def format_of(self, file: FoundFile) -> Format | None:
         """The format of a file, or None if it is not a log, or not one yet."""
@@ -112,7 +122,8 @@ class Recognition:
             return None
         log_format = recognise(file.path, head, self._formats) or self._console_by_ending(file.path, head)
         if log_format is None:
-            self.skip(file, "empty" if status.st_size == 0 else self._reason(file.path, head), look)
+            reason, patterns = ("empty", ()) if status.st_size == 0 else self._reason(file.path, head)
+            self.skip(file, reason, look, patterns)
         elif doubt := plausibility.doubt(file.path, file.root, log_format, head, status.st_size):
             log_format = None
             self.skip(file, doubt, look)
@@ -123,29 +134,26 @@ class Recognition:
             self.forgive(file.path)
         return log_format
 
-    def _reason(self, path: str, head: bytes) -> str:
-        """Return why a file that is not empty is not read: what its beginning holds instead of metrics."""
+    def _reason(self, path: str, head: bytes) -> tuple[str, tuple[str, ...]]:
+        """Return why a file that is not empty is not read: what its beginning holds instead of metrics; and the
+        patterns that would read it."""
         if reason := reason_by_name(path):
-            return reason
+            return reason, ()
         name = os.path.basename(log_name(path).live)
         if not console.wants_name(name) or not console.is_text(head):
-            return _UNKNOWN
+            return _UNKNOWN, ()
         lines = [line.strip() for line in head.replace(b"\r", b"\n").split(b"\n")[:-1] if line.strip()]
         numbered = [line for line in lines if _FRACTION.search(line)]
         if not numbered:
-            return _UNKNOWN
+            return _UNKNOWN, ()
         example = clean(decoded(numbered[-1])[:_LONGEST_EXAMPLE])
         have_numbers = f"{len(numbered)} of the first {len(lines)} lines have numbers"
         if self._own_patterns:
-            return f"{_UNKNOWN}: {have_numbers}, and console_patterns match none of them, such as `{example}`"
+            return f"{_UNKNOWN}: {have_numbers}, and console_patterns match none of them, such as `{example}`", ()
         decoder = console.new_decoder()
         decoder.feed(head)
-        proposal = clean(decoder.remark)
-        teach = proposal or f"{have_numbers} in an unknown form, such as `{example}`"
-        reason = f"{_UNKNOWN}: {teach}; {_TEACH}"
-        if proposal:
-            self._teachable[path] = reason
-        return reason
+        teach = clean(decoder.remark) or f"{have_numbers} in an unknown form, such as `{example}`"
+        return f"{_UNKNOWN}: {teach}; {_TEACH}", tuple(decoder.proposed_patterns)
 
     def _console_by_ending(self, path: str, head: bytes) -> Format | None:
         """Return the format of console text if its last lines are metrics: settings and warnings can fill its head."""
@@ -161,15 +169,21 @@ class Recognition:
         known = next(known for known in self._formats if known.id == console.FORMAT.id)
         return known if known.matches(name, utf8(ending.partition(b"\n")[2])) else None
 
-    def skip(self, file: FoundFile, reason: str, look: tuple[int, float] | None = None) -> None:
+    def skip(
+        self,
+        file: FoundFile,
+        reason: str,
+        look: tuple[int, float] | None = None,
+        proposed_patterns: tuple[str, ...] = (),
+    ) -> None:
         """Note that a file is not read while it is unchanged. look: its (size, time of change)."""
-        self._left_out[file.path] = reason
+        self._left_out[file.path] = LeftOut(file.path, reason, proposed_patterns)
         self.refused.pop(file.path, None)
         self._undecided[file.path] = look or (file.size, file.modified)
 
     def leave_out(self, path: str, reason: str) -> None:
         """Note that a file is not read although its format is known."""
-        self._left_out[path] = reason
+        self._left_out[path] = LeftOut(path, reason)
 
     def forgive(self, path: str) -> None:
         """Note that a file is read after all."""

@@ -13,16 +13,15 @@ from tuimon.errors import UsageError
 from tuimon.replacing import replace_content
 from tuimon.store import Snapshot
 
-_PROPOSED = re.compile(r'console_patterns = (\[("(?:[^"\\]|\\.){1,4000}"(?:, )?){1,9}\])')
 _SET = re.compile(r"""(?m)^[ \t]*(["']?)console_patterns\1[ \t]*=[ \t]*\[""")
 
 
-def proposed_patterns(snapshot: Snapshot) -> list[str]:
-    """Return the patterns that are proposed for the first text without points. Example: ["zzz {step} qwx {qwx}"]."""
+def proposed_patterns(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the patterns that are proposed for the first text without points. Example: ("zzz {step} qwx {qwx}",)."""
     streams = (stream for run in snapshot.runs if not run.point_count for stream in run.streams)
-    messages = [stream.status.message for stream in streams if stream.status]
-    messages += [notice.message for notice in snapshot.notices if not snapshot.runs]
-    return next((list(json.loads(match[1])) for match in map(_PROPOSED.search, messages) if match), [])
+    proposals = [stream.status.proposed_patterns for stream in streams if stream.status]
+    proposals += [notice.proposed_patterns for notice in snapshot.notices if not snapshot.runs]
+    return next(filter(None, proposals), ())
 
 
 def add_patterns(patterns: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
 
 from tuimon import lazy_re as re
@@ -26,7 +26,7 @@ from tuimon.formats.console._patterns import PatternReader, missed_remark
 from tuimon.formats.console._slash_dates import SlashDates
 from tuimon.formats.console._tasks import NUMBER_STARTS, Labels, Task, TaskSink
 from tuimon.formats.console._uniform import UniformLines
-from tuimon.formats.console._unread import UnreadShapes
+from tuimon.formats.console._unread import UnreadShapes, proposal_remark
 from tuimon.formats.console.families import Family, Line, Sink
 from tuimon.model.points import Damage, Item, Points
 
@@ -290,12 +290,19 @@ class ConsoleDecoder(StreamDecoder):
     @property
     def remark(self) -> str:
         missed = missed_remark(self._own_readers())
-        not_understood = "" if missed or self._sink.points.names else self._unread_shapes.text
+        examples = self.proposed_patterns
+        not_understood = proposal_remark(examples) if examples else ""
         numbered = sum(task.sink.numbered_count for task in self._tasks.values())
         computed = any(task.sink.computed_count for task in self._tasks.values())
         counted = numbered_remark(numbered) if numbered else ""
         by_epoch = "rows name no step: it is computed from their epochs" if computed else ""
         return "; ".join(filter(None, (not_understood, counted, by_epoch, missed, self._dates.remark)))
+
+    @property
+    def proposed_patterns(self) -> Mapping[str, str]:
+        if self._sink.points.names or missed_remark(self._own_readers()):
+            return {}
+        return self._unread_shapes.proposed_patterns
 
     def _own_readers(self) -> list[PatternReader]:
         """Return the readers of the user's patterns, one for each task."""

@@ -8,7 +8,9 @@ a fraction. The step is the first whole number with the name of one, or that ris
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from msgspec import Struct
 
@@ -19,6 +21,7 @@ from tuimon.formats.console.families._line import plain
 from tuimon.formats.console.shapes.cutting import cut
 from tuimon.formats.console.shapes.labels import FRACTION, label_before, step_rank
 from tuimon.formats.console.shapes.numbers import message_of
+from tuimon.text import clean
 
 _MAX_COUNTED = 2000
 """Number of lines that are counted."""
@@ -54,19 +57,21 @@ class UnreadShapes:
         self._left -= min(self._left, len(lines))
 
     @property
-    def text(self) -> str:
-        """The most frequent shapes with the patterns that read them, in words; "" without one."""
+    def proposed_patterns(self) -> dict[str, str]:
+        """Example of the lines by the pattern that would read them: those of the most frequent shapes."""
         shapes = [shape for shape in self._shapes.values() if shape.count >= _LEAST_LINES and shape.changes]
         shapes.sort(key=lambda shape: -shape.count)
-        proposed = [(shape, pattern) for shape in shapes if (pattern := pattern_of(shape.first, shape.last))][
-            :_PROPOSED
-        ]
-        if not proposed:
-            return ""
-        lines = " and ".join(f'{shape.count} lines like "{shape.first}"' for shape, _ in proposed)
-        quoted = [pattern.replace("\\", "\\\\").replace('"', '\\"') for _, pattern in proposed]
-        patterns = ", ".join(f'"{pattern}"' for pattern in dict.fromkeys(quoted))
-        return f"{lines} are not understood; console_patterns = [{patterns}] reads them"
+        examples = ((clean(pattern_of(shape.first, shape.last)), shape) for shape in shapes)
+        return {
+            pattern: f'{shape.count} lines like "{shape.first}"'
+            for pattern, shape in islice((pair for pair in examples if pair[0]), _PROPOSED)
+        }
+
+
+def proposal_remark(examples: Mapping[str, str]) -> str:
+    """Return the remark on lines that are not understood. examples: see `UnreadShapes.proposed_patterns`."""
+    quoted = ", ".join(json.dumps(pattern, ensure_ascii=False) for pattern in examples)
+    return f"{' and '.join(examples.values())} are not understood; console_patterns = [{quoted}] reads them"
 
 
 def pattern_of(line: str, last: Sequence[str] = ()) -> str:

@@ -54,8 +54,6 @@ def _rows(table: str) -> Iterator[Action]:
 
 def _do(function: str, method: str, opens: str, app: Dashboard) -> None:
     screen = app.screen
-    if opens == "log" and app.log_in():  # the head of every screen says that its key does so
-        return
     if opens and isinstance(screen, WorkScreen) and screen.shows == opens:
         screen.leave()
     elif method and isinstance(screen, WorkScreen):
