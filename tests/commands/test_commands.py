@@ -203,7 +203,7 @@ def test_doctor_and_summary_name_numbers_that_are_not_read(tmp_path: Path) -> No
     rows = "".join(f'{{"step": {step}, "loss": 0.5, "mem": "{step}GiB"}}\n' for step in range(1, 11))
     (tmp_path / "train.jsonl").write_text(rows)
     assert "      not read: `mem: 1GiB`\n" in run("doctor", str(tmp_path)).stdout
-    assert "  not read    `mem: 1GiB` of train.jsonl\n" in run("summary", str(tmp_path)).stdout
+    assert "  not read     `mem: 1GiB` of train.jsonl\n" in run("summary", str(tmp_path)).stdout
 
 
 # ---------------------------------------------------------------------- waiting, demo

@@ -35,7 +35,7 @@ def test_every_command_names_the_rank_that_failed(tmp_path: Path) -> None:
     run("report", job, "-o", str(page))
     assert "<h2>Ranks</h2>" in page.read_text()
     assert page.read_text().count('<th scope="row">13</th><td>node02</td>') == 1
-    assert '<th scope="col" class="n">own time</th>' in page.read_text()
+    assert '<th scope="col" class="n">own s</th>' in page.read_text()
 
 
 def test_loss_that_is_nan_on_one_rank_is_an_alert(tmp_path: Path) -> None:
