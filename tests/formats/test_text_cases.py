@@ -1,6 +1,6 @@
 """Texts with everything that is read of them, for all text formats: cases/*.toml, a file for each format.
 
-A case says what a decoder gives for a text, however its bytes are split:
+A case says what a decoder gives for a text, however its bytes are split and whenever it is read while it grows:
 
 - `text`, and `path`: a path with which it is recognised as this format
 - `format`: id of the format, by default the name of the file of cases
@@ -101,15 +101,12 @@ def test_the_text_gives_what_its_case_says(name: str) -> None:
         assert sum(isinstance(item, SegmentStart) for item in items) == case.restarts
         assert case.remark in (None, getattr(decoder, "remark", None))
         assert case.unread in (None, getattr(decoder, "unread", None))
+    if isinstance(decoder, StreamDecoder):
+        assert_same_while_it_grows(case)
 
 
-GROWING = [name for name, case in CASES.items() if isinstance(FORMATS[case.format].decoder(), StreamDecoder)]
-
-
-@pytest.mark.parametrize("name", GROWING)
-def test_the_text_gives_the_same_whenever_it_is_read_while_it_grows(name: str) -> None:
-    """The log is read each time that it has grown to one of these places, as `tuimon.reader.follow` does."""
-    case = CASES[name]
+def assert_same_while_it_grows(case: Case) -> None:
+    """Read the log each time that it has grown to one of many places, as `tuimon.reader.follow` does."""
     log_format, data = FORMATS[case.format], case.text.encode()
     ends = [index + 1 for index, byte in enumerate(data) if byte in (b"\n" if case.parts_look_whole else b"\n]}")]
     anywhere = [] if case.parts_look_whole else range(1, len(data))
