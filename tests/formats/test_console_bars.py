@@ -9,8 +9,6 @@ import sys
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.json_points import feed, rows, series
 
 from tuimon.formats.console._decoder import ConsoleDecoder
@@ -30,23 +28,6 @@ def items_read_at_cuts(data: bytes, cuts: list[int]) -> list[Item]:
             decoder = ConsoleDecoder()
             result = [*decoder.feed(data[:end]), *decoder.flush()]
     return result
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.integers(0, 200), max_size=30))
-def test_bracket_does_not_always_end_a_line(cuts: list[int]) -> None:
-    """The log is read between two blocks of buffered output."""
-    lines = [
-        "step 1: loss=0.5 [0.6] lr=0.1",
-        "{'loss': 0.25, 'extra': {'a': 1}, 'step': 2}",
-        "{'loss': 1.0,",
-        " 'x': {'a': [1]}, 'step': 3}",
-    ]
-    data = "".join(f"{line}\n" for line in lines).encode()
-    wanted = [("loss", 1, "0.5"), ("lr", 1, "0.1"), ("loss", 2, "0.25"), ("loss", 3, "1.0")]
-    brackets = [index + 1 for index, byte in enumerate(data) if byte in b"]}"]
-    actual = rows(items_read_at_cuts(data, [*(cut for cut in cuts if cut < len(data)), *brackets]))
-    assert [(name, step, value) for name, step, value, _ in actual] == wanted
 
 
 def log_without_bars(per_epoch: int, every: int, rounded: str, header: str, resumed: int) -> tuple[str, list[Point]]:

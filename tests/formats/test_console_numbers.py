@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from support.json_points import facts, feed, series
 
 from tuimon.formats.console._decoder import ConsoleDecoder
-from tuimon.formats.console.text import is_text
 
 HEADS = ("step {}: ", "[{:03}/099] ", "Epoch {}/99 - ", "{} | ", "Iter {}, ")
 BEFORE = ("name {}", "name: {}", "name={}", "{} name/s", "name {} img/s", "name: {} tok/s", "({} name/s)")
@@ -65,16 +64,6 @@ def test_a_number_within_a_name_that_changes_gives_no_metric_per_value() -> None
     points, _ = read("".join(lines))
     assert len(points["loss"]) == 199
     assert len(points) < 20
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
-def test_names_with_letters_that_are_not_ascii_are_whole(encoding: str) -> None:
-    decoder = ConsoleDecoder()
-    read = series(
-        decoder.feed("".join(f"Größe: 55µs step={step} loss=0.5 für\n" for step in range(9)).encode(encoding))
-    )
-    assert list(read) == ["Größe", "loss"]
-    assert is_text("".join(f"Größe {step}: step={step} loss=0.5\n" for step in range(9)).encode(encoding))
 
 
 FIELDS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -58,43 +59,18 @@ def test_patterns_read_a_log_cut_anywhere(cuts: list[int]) -> None:
     assert read(PATTERNS, LOG, sorted(cuts)) == POINTS
 
 
+TABLE = tomllib.loads((Path(__file__).parent / "cases" / "console_patterns.toml").read_text("utf-8"))
+
+
 @pytest.mark.parametrize(
-    ("pattern", "line", "printed"),
-    [
-        ("loss {loss}", "aux_loss 0.1 loss tensor(0.25, device='cuda:0')", {"loss": "tensor(0.25, device='cuda:0')"}),
-        ("loss {loss}", "my/loss 0.1, val-loss 0.2", None),
-        ("step {step}. loss {loss}", "step 12. loss 1.", {"step": "12", "loss": "1."}),
-        ("{{'loss': {loss}, 'lr': {lr}}}", "{'loss': '0.5', 'lr': 1e-05}", {"loss": "'0.5'", "lr": "1e-05"}),
-        ("{step} | {loss} |", "v2 |  17 | 0.5 |", {"step": "17", "loss": "0.5"}),
-        ("took {t}s", "took 3.5sec", None),
-        ("took {t}s", "it took 3.5s in all", {"t": "3.5"}),
-        ("a {x}{}b {y}", "a 1 b c b 2 b 3", {"x": "1", "y": "2"}),
-        ("loss={loss}", "loss=0.5.1", None),
-        ("tokens {tokens}", "tokens 1,234", None),
-        ("{rate} img/s", "loss 0.5 | 1,231 img/s", None),
-        ("{rate} img/s", "loss 0.5 | 231 img/s", {"rate": "231"}),
-        ("[{time}] x={x}", "[2026-08-19 12:00:05,5] x=1", {"time": "2026-08-19 12:00:05,5", "x": "1"}),
-    ],
+    ("pattern", "line", "printed"), [*TABLE["matches"], *([*row, None] for row in TABLE["others"])]
 )
 def test_printed_values_by_name(pattern: str, line: str, printed: dict[str, str] | None) -> None:
     places = Pattern(pattern).numbers(line)
     assert (None if places is None else {name: line[slice(*place)] for name, place in places.items()}) == printed
 
 
-@pytest.mark.parametrize(
-    ("pattern", "why"),
-    [
-        ("{a}{b} x", "no text between {a} and {b}"),
-        ("step {step}", "no metric"),
-        ("{loss}", "no text"),
-        ("{} {x}", "no text"),
-        ("a {loss:3}", "cannot contain : or !"),
-        ("a {loss", "expected '}'"),
-        ("l {a} l {a}", "twice"),
-        ("", "no metric"),
-        (r"loss (?P<loss>\S+)", "no metric"),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "why"), TABLE["invalid"])
 def test_invalid_patterns_raise_a_usage_error(pattern: str, why: str) -> None:
     with pytest.raises(UsageError, match=re.escape(why)) as caught:
         pattern_family([pattern])
@@ -217,7 +193,7 @@ def test_the_setting(tmp_path: Path) -> None:
 
 # ---------------------------------------------------------------- proposals
 
-LINES = [
+UNREAD = [
     "zzz {} qwx {} / {}",
     "2026-03-01 10:00:01 | INFO | zzz {}: qwx={} yyy={}",
     "[{}] {{qwx}} = {}; yyy: {}",
@@ -225,7 +201,7 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("line", UNREAD)
 def test_the_proposed_pattern_reads_the_lines(line: str) -> None:
     text = "".join(line.format(step, f"0.{step}5", f"1.{step}5") + "\n" for step in range(11, 19)).encode()
     decoder = ConsoleDecoder()

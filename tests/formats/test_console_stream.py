@@ -20,7 +20,6 @@ from tuimon.formats.console._display import KEPT
 from tuimon.formats.console.families import Family, Line, LineReader, families
 from tuimon.formats.console.text import FORMAT
 from tuimon.model.points import Fact
-from tuimon.monitor.local import LocalMonitor, open_run
 
 DATA = Path(__file__).parent.parent / "data" / "console"
 OUTCOMES = tomllib.loads((Path(_outcome.__file__).parent / "outcomes.toml").read_text("utf-8"))
@@ -218,29 +217,3 @@ def test_family_is_added_by_marks_and_a_reader() -> None:
 
     decoder = ConsoleDecoder((Family("mine", ("@@",), Mine, order=1),))
     assert series(decoder.feed(b"hello @@ 0.5\nstep 2 y 1.5\n")) == {"x": points((1, 0.5)), "y": points((2, 1.5))}
-
-
-def test_row_waits_for_its_bar(tmp_path: Path) -> None:
-    """Reading after every write gives the same points as reading the whole log."""
-    bar = "\r 10%|#   | {}/100 [00:10<01:30, 10.00it/s]"
-    log = tmp_path / "run" / "train.log"
-    log.parent.mkdir()
-    monitor = LocalMonitor([tmp_path])
-    seen = []
-    with log.open("a") as file:
-        for text in (
-            "training begins\n" + bar.format(0),
-            "\n{'loss': 1.0}\n",
-            f"{bar.format(10)}\n",
-            "{'loss': 2.0}\n",
-            bar.format(20),
-        ):
-            file.write(text)
-            file.flush()
-            monitor.update()
-            [run] = monitor.snapshot().runs
-            seen.append(run.curve("loss").steps.tolist() if "loss" in run.metrics else [])
-    assert seen == [[], [], [10], [10], [10, 20]]
-    [whole] = open_run(tmp_path).runs
-    assert whole.curve("loss").steps.tolist() == [10, 20]
-    assert not monitor.collector.partly_unreadable

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.json_points import facts
-from support.log_writer import SWANLAB, damage, decode, field, framed, number, series, wall_times
+from support.json_points import facts, series
+from support.log_writer import SWANLAB, damage, decode, field, framed, number, wall_times
 
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import StreamDecoder, recognise

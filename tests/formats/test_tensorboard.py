@@ -19,7 +19,6 @@ from support.event_points import (
     decode,
     event,
     file_of,
-    image,
     others,
     same,
     scalar,
@@ -56,7 +55,6 @@ def _layouts() -> dict[str, list[bytes]]:
 
     return {
         "one tag": [many(step, 1) for step in range(3000)],
-        "one event a step": [many(step, 30) for step in range(700)],
         "one event of 17 kB a step": [many(step, 800) for step in range(60)],
         "negative steps": [many(step, 2) for step in range(-900, 50)],
         "huge steps": [many((1 << 63) - 1 - step, 1) for step in range(900)],
@@ -169,13 +167,6 @@ def test_a_plugin_named_in_the_first_event_only() -> None:
         *(event(step, tensor("without plugin", scalar_one, None)) for step in range(3)),
     )
     assert {name: len(points) for name, points in curves(decode(data)).items()} == {"loss": 3, "without plugin": 3}
-
-
-def test_several_values_in_one_event_keep_their_order() -> None:
-    data = file_of(event(3, scalar("b", 1), text("t", "x"), scalar("a", 2), image("i", 10), scalar("b", 3)))
-    (points,) = [item for item in decode(data) if isinstance(item, Points)]
-    assert [points.names[metric] for metric in points.metric] == ["b", "a", "b"]
-    assert points.values.tolist() == [1.0, 2.0, 3.0]
 
 
 @pytest.mark.parametrize("is_tensor", [False, True])

@@ -36,7 +36,7 @@ class Mixture:
     def write(self) -> None:
         """Write some events of one kind."""
         self.step += self.chance.choice([0, 1, 1, 100])
-        self.chance.choice([self.one, self.rows, self.wide, self.tensors, self.picture, self.picture, self.note])()
+        self.chance.choice([self.one, self.rows, self.wide, self.tensors, self.picture, self.note])()
 
     def add(self, values: list[tuple[str, float]], *made: object) -> None:
         wall = WALL + self.chance.randrange(1000)

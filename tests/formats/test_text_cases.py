@@ -1,6 +1,6 @@
 """Texts with everything that is read of them, for all text formats: cases/*.toml, a file for each format.
 
-A case says what a decoder gives for a text, however its bytes are split:
+A case says what a decoder gives for a text, however its bytes are split and whenever it is read while it grows:
 
 - `text`, and `path`: a path with which it is recognised as this format
 - `format`: id of the format, by default the name of the file of cases
@@ -10,6 +10,7 @@ A case says what a decoder gives for a text, however its bytes are split:
 - `damage`: [[offset, length, reason], ...]; `restarts`: number of restarts; by default there are none
 - `remark`, `unread`: what the decoder says of text that it does not read
 - `ended`: the log has ended, as far as its decoder knows. Its last line may be cut
+- `parts_look_whole`: a part of a line looks like a row, and is taken for one if the log is read while it ends there
 
 Cases of a text and its points alone are [text, points] or [name, text, points] in the array `rows`.
 
@@ -27,8 +28,9 @@ import msgspec
 import pytest
 from support.json_points import damage, facts, feed, rows, series
 
-from tuimon.formats import DocumentDecoder, all_formats, recognise
+from tuimon.formats import DocumentDecoder, StreamDecoder, all_formats, recognise
 from tuimon.model.points import Item, SegmentStart
+from tuimon.testing.given import fed
 
 FOLDER = Path(__file__).parent / "cases"
 FORMATS = {known.id: known for known in all_formats()}
@@ -50,6 +52,7 @@ class Case(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     remark: str | None = None
     unread: str | None = None
     ended: bool = False
+    parts_look_whole: bool = False
 
 
 def cases() -> dict[str, Case]:
@@ -98,6 +101,18 @@ def test_the_text_gives_what_its_case_says(name: str) -> None:
         assert sum(isinstance(item, SegmentStart) for item in items) == case.restarts
         assert case.remark in (None, getattr(decoder, "remark", None))
         assert case.unread in (None, getattr(decoder, "unread", None))
+    if isinstance(decoder, StreamDecoder):
+        assert_same_while_it_grows(case)
+
+
+def assert_same_while_it_grows(case: Case) -> None:
+    """Read the log each time that it has grown to one of many places, as `tuimon.reader.follow` does."""
+    log_format, data = FORMATS[case.format], case.text.encode()
+    ends = [index + 1 for index, byte in enumerate(data) if byte in (b"\n" if case.parts_look_whole else b"\n]}")]
+    anywhere = [] if case.parts_look_whole else range(1, len(data))
+    expected = fed(log_format, data)
+    for cuts in (ends, anywhere):
+        assert fed(log_format, data, cuts, flush_at_cuts=True).bits == expected.bits
 
 
 RECOGNISED: list[list[str]] = tomllib.loads((FOLDER / "recognised.toml").read_text("utf-8"))["files"]

@@ -10,7 +10,8 @@ from collections import defaultdict
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.log_writer import WANDB, Series, damage, decode, field, framed, history, series
+from support.json_points import series
+from support.log_writer import WANDB, damage, decode, field, framed, history
 
 from tuimon.formats.wandb.run_file import FORMAT, SYSTEM, WandbDecoder
 from tuimon.model.points import Points
@@ -19,6 +20,7 @@ _MEASURED = 37
 """Rows between two records of system metrics: enough to be decoded together."""
 Row = dict[str, str]
 """Metric -> JSON text."""
+Series = dict[str, list[tuple[int, str]]]
 
 
 def definition(number: int, pattern: str, step_metric: str) -> bytes:

@@ -8,8 +8,8 @@ import struct
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
+from support.json_points import feed
 from tuimon.formats import StreamDecoder
 from tuimon.model.points import Damage, Item, Points
 
@@ -77,27 +77,8 @@ def history(number: int, items: dict[str | tuple[str, ...], str], step: int | No
 
 
 def decode(decoder: StreamDecoder, data: bytes, cuts: Sequence[int] = ()) -> list[Item]:
-    """Return all items of a log that is fed in pieces ending at `cuts`."""
-    items: list[Item] = []
-    edges = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
-    for start, end in pairwise(edges):
-        items += decoder.feed(data[start:end])
-    return items + list(decoder.flush())
-
-
-Series = dict[str, list[tuple[int, str]]]
-
-
-def series(items: Iterable[Item]) -> Series:
-    """Metric -> (step, value as text, so that NaN equals NaN) in the order of the items."""
-    result: Series = defaultdict(list)
-    for item in items:
-        if isinstance(item, Points):
-            for metric, step, value in zip(
-                item.metric.tolist(), item.steps.tolist(), item.values.tolist(), strict=True
-            ):
-                result[item.names[metric]].append((step, repr(value)))
-    return dict(result)
+    """Return all items of a log that is fed in pieces ending at `cuts`, modulo its length."""
+    return feed(decoder, data, [cut % (len(data) + 1) for cut in cuts])
 
 
 def wall_times(items: Iterable[Item]) -> dict[str, list[float]]:
