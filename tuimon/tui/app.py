@@ -26,7 +26,7 @@ from tuimon.panels import MOST_TOGETHER, ChartOptions, header_panel
 from tuimon.run_notes import NO_NOTE, note_of
 from tuimon.store import Run, Snapshot
 from tuimon.tui import actions, opening, saved_view
-from tuimon.tui.action import Action
+from tuimon.tui.action import Action, key_names
 from tuimon.tui.actions import explore
 from tuimon.tui.arrangement import panels_of
 from tuimon.tui.ascii_mode import draw_with
@@ -39,7 +39,7 @@ from tuimon.tui.palette import ActionProvider, Palette
 from tuimon.tui.redraw_loop import RedrawLoop
 from tuimon.tui.run_choice import RunChoice, run_with_id, runs_of
 from tuimon.tui.run_contents import RunContents
-from tuimon.tui.screens.work_screen import WorkScreen
+from tuimon.tui.screens.work_screen import WorkScreen, place_of
 from tuimon.tui.startup import GC_FREEZE_DELAY, freeze_gc, preload
 from tuimon.tui.terminal import textual_patches
 from tuimon.tui.terminal.backpressure import OutputBackpressure
@@ -115,7 +115,7 @@ class TuimonApp(App[object], inherit_bindings=False):
         self.monitor, self.paths = monitor, monitor.paths
         self.settings = settings
         self._wait = wait
-        self._views = views
+        self.views = views
         self._default = default_state(settings, list_runs)
         self.list_runs = list_runs
         """Whether the run list is still to be opened."""
@@ -273,7 +273,7 @@ class TuimonApp(App[object], inherit_bindings=False):
             self.state.run = newest.id
         return run_with_id(self.snapshot, self.state.run)
 
-    # ------------------------------------------------------------------ actions.Dashboard
+    # ------------------------------------------------------------------ what actions and screens call
 
     async def on_event(self, event: Event) -> None:
         """Pass an event of the terminal on, except keys that are to be discarded."""
@@ -376,11 +376,23 @@ class TuimonApp(App[object], inherit_bindings=False):
 
     def show_alert(self, alert: Alert) -> None:
         """Close any other screen and display the metric of an alert at its step, or else the run of the alert."""
-        opening.show_alert(self, alert)
+        run = next((run for run in self.snapshot.runs if run.id == alert.run), None)
+        if run is None:
+            self.say("The run of this alert is gone")
+            return
+        if alert.step is not None:
+            self.state.options = explore.with_cursor(self.state.options, run, alert.step)
+        self.show_run(run)
+        if alert.metric in run.metrics:
+            self.show_metrics((alert.metric,), alert.metric)
 
     def perform(self, action: Action) -> None:
-        """Do what an action does on the topmost screen, or say on which screen it works."""
-        opening.perform(self, action)
+        """Do what an action does on the topmost screen, or say on which screens it works."""
+        if place_of(self.screen) in action.where:
+            action.do(self)
+        else:
+            name = key_names(action.keys) if action.keys else action.label
+            self.say(f"{name} works on another screen: {', '.join(action.where)}")
 
     def show_metrics(self, names: tuple[str, ...], first: str) -> None:
         """Close any other screen and display one chart for each metric, the chart of `first` zoomed."""
@@ -457,12 +469,7 @@ class TuimonApp(App[object], inherit_bindings=False):
             self.board.turn(-1 if event.up else 1)
         self.redraw()
 
-    @property
-    def saves_view(self) -> bool:
-        """Whether the view is saved for the next start; not with --fresh."""
-        return self._views is not None
-
     def save_view(self) -> None:
         """Save the view for the next start on the same paths. Raises OSError."""
-        if self._views:
-            saved_view.save(self.state, self._default, self.monitor.paths, self._views)
+        if self.views:
+            saved_view.save(self.state, self._default, self.monitor.paths, self.views)

@@ -409,7 +409,7 @@ class RunListScreen(TableScreen[RunTable]):
             return
         hidden = choice.toggled("hidden", run.path).hidden
         self._choose(hidden=hidden)
-        also = ", also next time" if self.app.saves_view else ""
+        also = ", also next time" if self.app.views else ""
         state = f"hidden{also}; U lists it, and H on it shows it again" if run.path in hidden else "shown again"
         self.say(f"{clean(run.name)} is {state}")
 
