@@ -45,7 +45,7 @@ async def test_slow_link_gets_one_box_at_a_time(log: Path) -> None:
             looks.append([box._drawn for box in app.board.boxes])
             return 0
 
-        app._backpressure._unsent, app._backpressure._slow_until = waiting, math.inf
+        app.backpressure._unsent, app.backpressure._slow_until = waiting, math.inf
         with log.open("a") as file:
             file.write(rows(20, 21, 22))
         await until(app, pilot, lambda screen: all(value in screen for value in ("2.200", "0.0435", "0.2200")))

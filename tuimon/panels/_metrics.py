@@ -181,11 +181,6 @@ def curve_or_none(run: Run, metric: str) -> Curve | None:
     return curve if len(curve) else None
 
 
-def drawn_curve(run: Run, metric: str) -> Curve | None:
-    """Return the curve of a metric on the steps that all charts of the run share; None if it has no points."""
-    return None if curve_or_none(run, metric) is None else aligned(run, metric)
-
-
 def factor_of(meaning: Meaning, curve: Curve) -> float:
     """Return the factor by which logged values are converted to the unit and sign of the concept."""
     first = curve.first if meaning.sign_auto else None
@@ -215,8 +210,7 @@ def reading_of(run: Run, names: Iterable[str]) -> MetricReading | None:
 
 def reading_drawn(run: Run, name: str) -> MetricReading | None:
     """Return a metric on the steps that all charts of the run share; None if it has no points."""
-    curve = drawn_curve(run, name)
-    return None if curve is None else _reading(run, name, curve)
+    return None if curve_or_none(run, name) is None else _reading(run, name, aligned(run, name))
 
 
 def _reading(run: Run, name: str, curve: Curve) -> MetricReading:

@@ -22,7 +22,7 @@ from tuimon.config import Settings
 from tuimon.model.alerts import Alert
 from tuimon.model.views import Size
 from tuimon.monitor.process import ReaderProcess
-from tuimon.panels import MOST_TOGETHER, ChartOptions, axis_word, header_panel
+from tuimon.panels import MOST_TOGETHER, ChartOptions, header_panel
 from tuimon.run_notes import NO_NOTE, note_of
 from tuimon.store import Run, Snapshot
 from tuimon.tui import actions, opening, saved_view
@@ -39,7 +39,7 @@ from tuimon.tui.palette import ActionProvider, Palette
 from tuimon.tui.redraw_loop import RedrawLoop
 from tuimon.tui.run_choice import RunChoice, run_with_id, runs_of
 from tuimon.tui.run_contents import RunContents
-from tuimon.tui.screens.work_screen import WorkScreen
+from tuimon.tui.screens.work_screen import WorkScreen, place_of
 from tuimon.tui.startup import GC_FREEZE_DELAY, freeze_gc, preload
 from tuimon.tui.terminal import textual_patches
 from tuimon.tui.terminal.backpressure import OutputBackpressure
@@ -61,7 +61,7 @@ class DashboardScreen(textual_patches.PresentSize):
         self.app.draw_for_layout()
 
 
-class TuimonApp(App[None], inherit_bindings=False):
+class TuimonApp(App[object], inherit_bindings=False):
     """The dashboard."""
 
     TITLE = "tuimon"
@@ -108,14 +108,14 @@ class TuimonApp(App[None], inherit_bindings=False):
         list_runs: begin with the run list, alerts first, if there are several runs.
         """
         self.actions = actions.with_user_keys(settings.keys)
-        self._action_of = {action.id: action for action in self.actions}
+        self.action_of = {action.id: action for action in self.actions}
         super().__init__(ansi_color=True)
         self.use_command_palette = True
         self.animation_level = "none"
         self.monitor, self.paths = monitor, monitor.paths
         self.settings = settings
         self._wait = wait
-        self._views = views
+        self.views = views
         self._default = default_state(settings, list_runs)
         self.list_runs = list_runs
         """Whether the run list is still to be opened."""
@@ -132,25 +132,24 @@ class TuimonApp(App[None], inherit_bindings=False):
         """Time (time.monotonic()) until which keys are discarded: a late reply of the terminal can look like typing."""
         self.snapshot: Snapshot = monitor.snapshot()
         self._listed: tuple[Snapshot | None, RunChoice, tuple[Run, ...]] = (None, self.state.runs, ())
-        self._limiter = FrameLimiter(settings.frame_rate)
+        self.limiter = FrameLimiter(settings.frame_rate)
         self.exit_signals = ExitSignals(self.leave)
-        self._backpressure = OutputBackpressure(
+        self.backpressure = OutputBackpressure(
             partial(textual_patches.backlog, self), partial(textual_patches.ask_position, self)
         )
-        self._redraw_loop = RedrawLoop(self, monitor, self._limiter, self._backpressure)
+        self._redraw_loop = RedrawLoop(self)
         self.header = PanelBox(clock=True)
         self.header.styles.height = HEADER_ROWS
-        self.board = Board(self._limiter, self._backpressure, monitor.pause_writes)
+        self.board = Board()
         self.board.larger, self.board.frames = self.state.chart_size, settings.frames
-        teach = self._action_of["teach"].keys.partition(",")[0]
-        self.waiting = Waiting(monitor.paths, monitor.links, key_names(teach) if teach else "")
+        self.waiting = Waiting()
         self.alert_bar = AlertBar()
         hint = "part of a name; * and ?; re:expression"
         self._filter = Question(
             "filter charts", hint, self._submit_filter, self._set_filter, partial(self._set_filter, "")
         )
         self.input_line = InputLine()
-        self.key_bar = KeyBar(tuple(action for action in self.actions if "dashboard" in action.where))
+        self.key_bar = KeyBar()
         self._settings_checked = False
         self.header_at = 0.0
         """Time of the last header (time.monotonic())."""
@@ -172,7 +171,7 @@ class TuimonApp(App[None], inherit_bindings=False):
                 self.bind(action.keys, f"do({action.id!r})", description=action.label, show=False)
         loop = asyncio.get_running_loop()
         self.exit_signals.install(loop)
-        textual_patches.observe_writes(self, self._backpressure.wrote)
+        textual_patches.observe_writes(self, self.backpressure.wrote)
         self.app_resume_signal.subscribe(self, self._resume)
         self.monitor.on_change = partial(self._redraw_loop.announce, loop)
         self.set_interval(TICK, self._tick)
@@ -185,7 +184,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.run_worker(self._redraw_loop.run())
 
     def _resume(self, _: object) -> None:
-        self._backpressure.resume()
+        self.backpressure.resume()
         self.repaint()  # the shell has written over the screen
 
     def on_unmount(self) -> None:
@@ -242,32 +241,19 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.board.display = bool(panels)
         self.waiting.display = not panels
         if not panels:
-            self.waiting.update(snapshot, self.state.query if run is not None else "", theme, run)
+            self.waiting.update(run)
         if header:
             self._draw_header(run, now)
         options = self.options
         note = note_of(run.path) if run is not None else NO_NOTE
         self.board.update(Drawing(run, now, self.state.symbols, theme, options, snapshot.alerts, note))
-        typing, axis = self.input_line.display, axis_word(run, options.axis_of(run))
-        number, changes = self._run_number(run), self.state.options.changes(run)
-        self.key_bar.update(self.state, self.board, number, axis, changes, typing, len(options.overlay))
+        self.key_bar.update(run, options)
 
     def _draw_header(self, run: Run | None, now: float) -> None:
         self.header_at = time.monotonic()
         self.header.room = Size(self.size.width, HEADER_ROWS)
         options = header_options(self.snapshot, self.state, run)
         self.header.update(Drawing(run, now, self.state.symbols, self.state.theme, options), False)
-
-    def _run_number(self, run: Run | None) -> str:
-        """Return the position of the run in the run list, such as "run 2 of 3", or "run 1 of 2 listed" if the list
-        leaves out runs; "" if there is no other run."""
-        count = len(self.snapshot.runs)
-        if count < 2 or run is None:
-            return ""
-        runs = self.runs_listed()
-        if run not in runs:
-            return f"1 of {count} runs"
-        return f"run {runs.index(run) + 1} of {len(runs)}{' listed' if len(runs) < count else ''}"
 
     @property
     def options(self) -> ChartOptions:
@@ -287,19 +273,19 @@ class TuimonApp(App[None], inherit_bindings=False):
             self.state.run = newest.id
         return run_with_id(self.snapshot, self.state.run)
 
-    # ------------------------------------------------------------------ actions.Dashboard
+    # ------------------------------------------------------------------ what actions and screens call
 
     async def on_event(self, event: Event) -> None:
         """Pass an event of the terminal on, except keys that are to be discarded."""
         if isinstance(event, CursorPosition):
-            self._backpressure.answered()
+            self.backpressure.answered()
         if not (isinstance(event, Key) and time.monotonic() < self.ignore_input_until):
             self.list_runs = self.list_runs and not isinstance(event, Key)
             await super().on_event(event)
 
     def action_do(self, id: str) -> None:
         """Run an action."""
-        self.do(self._action_of[id])
+        self.do(self.action_of[id])
 
     def do(self, action: Action) -> None:
         """Do an action on the topmost screen, and draw."""
@@ -307,7 +293,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.redraw()
 
     async def action_tuimon_suspend(self) -> None:
-        await self._backpressure.finish()
+        await self.backpressure.finish()
         self.action_suspend_process()
 
     def log_in(self) -> bool:
@@ -333,7 +319,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.run_worker(self._leave(code))
 
     async def _leave(self, code: int) -> None:
-        await self._backpressure.finish()
+        await self.backpressure.finish()
         self.exit(return_code=code)
 
     def redraw(self) -> None:
@@ -390,11 +376,23 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def show_alert(self, alert: Alert) -> None:
         """Close any other screen and display the metric of an alert at its step, or else the run of the alert."""
-        opening.show_alert(self, alert)
+        run = next((run for run in self.snapshot.runs if run.id == alert.run), None)
+        if run is None:
+            self.say("The run of this alert is gone")
+            return
+        if alert.step is not None:
+            self.state.options = explore.with_cursor(self.state.options, run, alert.step)
+        self.show_run(run)
+        if alert.metric in run.metrics:
+            self.show_metrics((alert.metric,), alert.metric)
 
     def perform(self, action: Action) -> None:
-        """Do what an action does on the topmost screen, or say on which screen it works."""
-        opening.perform(self, action)
+        """Do what an action does on the topmost screen, or say on which screens it works."""
+        if place_of(self.screen) in action.where:
+            action.do(self)
+        else:
+            name = key_names(action.keys) if action.keys else action.label
+            self.say(f"{name} works on another screen: {', '.join(action.where)}")
 
     def show_metrics(self, names: tuple[str, ...], first: str) -> None:
         """Close any other screen and display one chart for each metric, the chart of `first` zoomed."""
@@ -471,12 +469,7 @@ class TuimonApp(App[None], inherit_bindings=False):
             self.board.turn(-1 if event.up else 1)
         self.redraw()
 
-    @property
-    def saves_view(self) -> bool:
-        """Whether the view is saved for the next start; not with --fresh."""
-        return self._views is not None
-
     def save_view(self) -> None:
         """Save the view for the next start on the same paths. Raises OSError."""
-        if self._views:
-            saved_view.save(self.state, self._default, self.monitor.paths, self._views)
+        if self.views:
+            saved_view.save(self.state, self._default, self.monitor.paths, self.views)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -16,12 +16,11 @@ from tuimon.draw.rows import fit_row, wrap_row
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Notice
 from tuimon.model.views import Role, Row, Span
+from tuimon.panels import ChartOptions, axis_word
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, fit
 from tuimon.tui.action import Action, Dashboard, footer, key_names
-from tuimon.tui.board import Board
 from tuimon.tui.box import CellGrid
-from tuimon.tui.state import ViewState
 
 MESSAGE_TIME = 4.0
 """Minimum time (s) for which a message is displayed."""
@@ -158,6 +157,8 @@ class Question(NamedTuple):
 class InputLine(Horizontal):
     """A prompt and a line in which one answers a question; hidden until then. TuimonApp.CSS has its style."""
 
+    app: Dashboard
+
     def __init__(self) -> None:
         super().__init__()
         self._prompt, self.line = Static("", markup=False), Input(compact=True)
@@ -167,11 +168,6 @@ class InputLine(Horizontal):
     def compose(self) -> ComposeResult:
         yield self._prompt
         yield self.line
-
-    @property
-    def dashboard(self) -> Dashboard:
-        """Application that the line belongs to."""
-        return cast(Dashboard, self.app)
 
     def open(self, question: Question, text: str = "") -> None:
         """Ask a question; the line begins with `text` and takes the keys."""
@@ -198,44 +194,32 @@ class InputLine(Horizontal):
         event.stop()
         if self.display:
             self.question.on_edit(event.value)
-            self.dashboard.redraw()
+            self.app.redraw()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         self.close()
         self.question.on_answer(event.value)
-        self.dashboard.redraw()
+        self.app.redraw()
 
 
 class KeyBar(Line):
     """As many keys as fit, and the position: filter, axis, run and page."""
 
-    def __init__(self, actions: tuple[Action, ...]) -> None:
-        super().__init__()
-        self._actions = actions
+    app: Dashboard
 
-    def update(
-        self,
-        state: ViewState,
-        board: Board,
-        run_number: str,
-        axis: str,
-        changes: Sequence[str],
-        typing: bool,
-        over: int = 0,
-    ) -> None:
-        """run_number: position among several runs; "" if there is one run. axis: name of the x axis.
-        changes: `ChartOptions.changes`. typing: whether the filter line is open, so that the filter need not be shown
-        here. over: number of overlaid lines.
-        """
+    def update(self, run: Run | None, options: ChartOptions) -> None:
+        """options: of the charts of the run."""
+        state, board, over = self.app.state, self.app.board, len(options.overlay)
+        axis, run_number = axis_word(run, options.axis_of(run)), self._run_number(run)
         place: list[Span] = []
-        if state.query and not typing:
+        if state.query and not self.app.input_line.display:
             place.append((f" /{clean(state.query, _LONGEST_QUERY)} ", Role.ACCENT))
         if state.paused:
             place.append((" paused ", Role.WARNING))
         if any(panel.kind == "chart" for panel in board.panels):
             place.append((f" x: {fit(axis, min(cell_width(axis), _LONGEST_AXIS), keep='end')} ", Role.ACCENT))
-        place += [(f" {word} ", Role.ACCENT) for word in changes]
+        place += [(f" {word} ", Role.ACCENT) for word in state.options.changes(run)]
         if over:
             place.append((f" {over} overlaid " if over > 1 else " seeds merged ", Role.ACCENT))
         if run_number:
@@ -244,9 +228,20 @@ class KeyBar(Line):
             place.append((f" page {board.page + 1}/{board.page_count} ", Role.ACCENT))
         room = self.app.size.width - sum(cell_width(text) for text, _ in place)
         kind = "chart" if board.panel is None or board.panel.kind == "chart" else "panel"
-        shown = footer(self._actions, f"dashboard.{kind}" if board.zoomed else "dashboard")
+        shown = footer(self.app.actions, f"dashboard.{kind}" if board.zoomed else "dashboard")
         actions = [action for action in shown if run_number or action.section != "Runs"]
         self.draw((*key_spans(actions, room), *place), state.theme)
+
+    def _run_number(self, run: Run | None) -> str:
+        """Return the position of the run in the run list, such as "run 2 of 3", or "run 1 of 2 listed" if the list
+        leaves out runs; "" if there is no other run."""
+        count = len(self.app.snapshot.runs)
+        if count < 2 or run is None:
+            return ""
+        runs = self.app.runs_listed()
+        if run not in runs:
+            return f"1 of {count} runs"
+        return f"run {runs.index(run) + 1} of {len(runs)}{' listed' if len(runs) < count else ''}"
 
 
 def key_spans(actions: Iterable[Action], room: int) -> Row:

@@ -5,8 +5,8 @@ page uses again, so that a run of 10,000 metrics costs no more than one page of 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
 
 from textual import geometry
 from textual.app import ComposeResult
@@ -19,10 +19,9 @@ from tuimon.draw.border import BORDERS_FROM, has_border, inside
 from tuimon.draw.layout import Box, Page, grid_shape, neighbour, side_by_side
 from tuimon.model.views import Size
 from tuimon.panels import Panel, page_places
+from tuimon.tui.action import Dashboard
 from tuimon.tui.box import Drawing, PanelBox
-from tuimon.tui.frame_limiter import FrameLimiter
 from tuimon.tui.terminal import textual_patches
-from tuimon.tui.terminal.backpressure import OutputBackpressure
 
 FIRST_BOXES = 10
 """Number of boxes created with the board, so that the first page need not wait for its widgets."""
@@ -57,13 +56,9 @@ class Board(Container):
 
     DEFAULT_CSS = "Board { height: 1fr; width: 1fr; overflow: hidden; }"
 
-    def __init__(
-        self,
-        limiter: FrameLimiter,
-        backpressure: OutputBackpressure,
-        pause_writes: Callable[[], AbstractContextManager[None]] = nullcontext,
-    ) -> None:
-        """pause_writes: a context in which no other thread competes for the GIL."""
+    app: Dashboard
+
+    def __init__(self) -> None:
         super().__init__()
         self.panels: tuple[Panel, ...] = ()
         self.boxes = [PanelBox() for _ in range(FIRST_BOXES)]
@@ -80,9 +75,6 @@ class Board(Container):
         """Whether panels have borders if the screen is wide."""
         self.drawing = False
         """Whether boxes are waiting to be drawn."""
-        self._limiter = limiter
-        self._backpressure = backpressure
-        self._pause_writes = pause_writes
         self.room = Size(0, 0)
         """Size for which the boxes are placed."""
         self._drawing: Drawing | None = None
@@ -194,8 +186,8 @@ class Board(Container):
         while True:
             await self._due.wait()
             self._due.clear()
-            slow = self._backpressure.slow
-            with nullcontext() if slow else self._pause_writes(), self._batch.pop_all() as batch:
+            slow = self.app.backpressure.slow
+            with nullcontext() if slow else self.app.monitor.pause_writes(), self._batch.pop_all() as batch:
                 if slow:
                     batch.close()
                 else:
@@ -209,21 +201,21 @@ class Board(Container):
         """Draw the boxes of the page. batch: context in which nothing is sent, so that the page is sent as a whole; it
         is closed if drawing takes long."""
         number = 0
-        first = begun = self._limiter.taken
+        first = begun = self.app.limiter.taken
         while number < len(self.places):  # a key may change them in between
             self._draw_box(number)
             number += 1
-            if self._backpressure.slow:
+            if self.app.backpressure.slow:
                 await asyncio.sleep(_SENT_AFTER)
-                await self._backpressure.drained()
-            elif self._limiter.taken - begun > _SLICE:
-                if self._limiter.taken - first > _QUICK:
+                await self.app.backpressure.drained()
+            elif self.app.limiter.taken - begun > _SLICE:
+                if self.app.limiter.taken - first > _QUICK:
                     batch.close()  # longer than a key should wait for its result
                     self.screen.check_idle()
                 for _ in range(_TURNS):
                     await asyncio.sleep(0)
-                begun = self._limiter.taken
-        if not self._backpressure.slow:
+                begun = self.app.limiter.taken
+        if not self.app.backpressure.slow:
             self._draw_new_boxes()
         self._align_axes()
 
@@ -242,7 +234,7 @@ class Board(Container):
 
     def _draw_box(self, number: int) -> None:
         if self._drawing is not None:
-            with self._limiter.piece():
+            with self.app.limiter.piece():
                 self.boxes[number].update(self._drawing, self._is_selected(self.places[number]))
 
     def _is_selected(self, place: Box) -> bool:

@@ -1,4 +1,4 @@
-"""Screens that open by themselves, at the place of an alert, or for an action."""
+"""Screens that open by themselves, and what is checked at the start."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ import time
 from functools import partial
 
 from tuimon.analysis.progress_inputs import not_understood
-from tuimon.model.alerts import Alert
 from tuimon.model.events import Notice
 from tuimon.store import Snapshot
 from tuimon.tui import screens
-from tuimon.tui.action import Action, Dashboard, key_names
-from tuimon.tui.actions import explore
+from tuimon.tui.action import Dashboard
 from tuimon.tui.dashboard_file import load_dashboard
 from tuimon.tui.run_choice import has_several_runs
 from tuimon.tui.screens.run_list import RunListScreen
-from tuimon.tui.screens.work_screen import WorkScreen, place_of
+from tuimon.tui.screens.work_screen import WorkScreen
 from tuimon.tui.settings_check import notices_of
 
 LINK_EXPECTED_FOR = 30.0
@@ -64,19 +62,6 @@ async def open_texts_or_leave(app: Dashboard, code: int) -> None:
         app.leave(code)
 
 
-def show_alert(app: Dashboard, alert: Alert) -> None:
-    """Close any other screen and display the metric of an alert at its step, or else the run of the alert."""
-    run = next((run for run in app.snapshot.runs if run.id == alert.run), None)
-    if run is None:
-        app.say("The run of this alert is gone")
-        return
-    if alert.step is not None:
-        app.state.options = explore.with_cursor(app.state.options, run, alert.step)
-    app.show_run(run)
-    if alert.metric in run.metrics:
-        app.show_metrics((alert.metric,), alert.metric)
-
-
 def use_dashboard(app: Dashboard) -> None:
     """Use the user's dashboard from the settings or from a project file; say why a project file is ignored."""
     app.state.own, ignored = load_dashboard(app.settings, app.paths)
@@ -90,12 +75,3 @@ async def check_settings(app: Dashboard) -> None:
     check = partial(notices_of, app.settings, app.state.own, app.snapshot.runs)
     for notice in await asyncio.to_thread(lambda: list(check())):
         app.monitor.post_notice(notice)
-
-
-def perform(app: Dashboard, action: Action) -> None:
-    """Do what an action does on the topmost screen, or say on which screens it works."""
-    if place_of(app.screen) in action.where:
-        action.do(app)
-    else:
-        name = key_names(action.keys) if action.keys else action.label
-        app.say(f"{name} works on another screen: {', '.join(action.where)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from textual import work
 from textual.await_complete import AwaitComplete
@@ -72,9 +72,11 @@ class Palette(CommandPalette):
 class ActionProvider(Provider):
     """The actions of the screen on which the palette was opened, charts of the run, and actions of other screens."""
 
+    app: Dashboard
+
     async def discover(self) -> Hits:
         """Yield the actions of the footer first, then the others in the order of the help."""
-        places = {action.id: place for place, action in enumerate(footer(self._dashboard.actions, self._where))}
+        places = {action.id: place for place, action in enumerate(footer(self.app.actions, self._where))}
         for action, title in sorted(self._actions(), key=lambda pair: places.get(pair[0].id, len(places))):
             yield DiscoveryHit(title, partial(self._act, partial(self._do, action)), help=escape(action.help))
 
@@ -94,24 +96,24 @@ class ActionProvider(Provider):
 
     def _act(self, do: Callable[[], object]) -> None:
         do()
-        self._dashboard.redraw()
+        self.app.redraw()
 
     def _do(self, action: Action) -> None:
         """Do an action, unless another screen is shown by now than the one that the palette was opened on."""
         if self.app.screen is self.screen:
-            action.do(self._dashboard)
+            action.do(self.app)
 
     def _elsewhere(self, query: str) -> Iterator[Hit]:
         """Yield the actions of other screens, such as "run list: hide (H)"."""
-        for action in self._dashboard.actions:
+        for action in self.app.actions:
             if self._where not in action.where and (score := action.relevance(query)):
                 screen = _SCREENS.get(action.where[0], action.where[0])
-                do = partial(open_screen_of, self._dashboard, self._where, action)
+                do = partial(open_screen_of, self.app, self._where, action)
                 yield self._hit(score * _ELSEWHERE, Content(f"{screen}: {_title(action)}"), do, action.help)
 
     def _charts(self, query: str) -> list[Hit]:
         """Return the panels and metrics of the run that have the words of the query."""
-        run = self._dashboard.run_shown
+        run = self.app.run_shown
         if run is None or not query.strip():
             return []
         charts: list[tuple[float, str, str, partial[None]]] = []
@@ -119,13 +121,13 @@ class ActionProvider(Provider):
             names = " ".join(getattr(panel, "metrics", ()))
             words = (panel.title, _CHART), (panel.also, _CHART), (panel.id.replace("_", " "), _CHART / 2)
             if score := relevance(query, words):
-                show = partial(show_panel, self._dashboard, panel)
+                show = partial(show_panel, self.app, panel)
                 charts.append((score + 0.5, clean(panel.title), clean(names) or "A panel of the dashboard", show))
         titles = {title.lower() for _, title, _, _ in charts}
         for name in run.metrics[:_MOST_METRICS]:
             label = classify(name).label
             if name.lower() not in titles and (score := relevance(query, ((_words(name), _CHART), (label, _CHART)))):
-                do = partial(self._dashboard.show_metrics, (name,), name)
+                do = partial(self.app.show_metrics, (name,), name)
                 charts.append((score, clean(name), label or "A metric of the run", do))
         charts.sort(key=lambda item: -item[0])
         return [
@@ -134,7 +136,7 @@ class ActionProvider(Provider):
 
     def _lacking(self, query: str) -> Iterator[Hit]:
         """Yield the panels that have the words of the query and that the run has no data for, with the reason."""
-        run = self._dashboard.run_shown
+        run = self.app.run_shown
         if run is None:
             return
         shown = {header_panel().id, *(panel.id for panel in arrange(run))}
@@ -142,12 +144,12 @@ class ActionProvider(Provider):
             names = (panel.title, _CHART), (panel.id.replace("_", " "), _CHART / 2)
             if panel.id not in shown and (score := relevance(query, names)):
                 reason = why_empty(panel.id, panel.title)
-                do = partial(self._dashboard.say, reason)
+                do = partial(self.app.say, reason)
                 yield self._hit(score * _LACKING, Content(f"no {panel.title} in this run"), do, reason)
 
     def _actions(self) -> Iterator[tuple[Action, str]]:
         """Yield the actions of the screen with their titles."""
-        for action in labelled_actions(self._dashboard.actions, self.screen):
+        for action in labelled_actions(self.app.actions, self.screen):
             if self._where in action.where:
                 yield action, _title(action)
 
@@ -155,10 +157,6 @@ class ActionProvider(Provider):
     def _where(self) -> str:
         """Name of the screen, as in `Action.where`."""
         return place_of(self.screen)
-
-    @property
-    def _dashboard(self) -> Dashboard:
-        return cast(Dashboard, self.app)
 
 
 def show_panel(app: Dashboard, panel: Panel) -> None:

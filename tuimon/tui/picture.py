@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from rich.segment import ControlType, Segment
 from textual.geometry import Region
@@ -49,6 +49,7 @@ class Picture(Widget):
     Each row draws all its cells by itself, at its place on the screen, see `changed_cells`.
     """
 
+    app: Dashboard
     DEFAULT_CSS = "Picture { width: 1fr; display: none; }"
 
     def __init__(self) -> None:
@@ -87,7 +88,7 @@ class Picture(Widget):
     def on_unmount(self) -> None:
         self._key = ()
         self._encoder.end()
-        cast(Dashboard, self.app).write(self._forgotten())
+        self.app.write(self._forgotten())
 
     def _forgotten(self) -> str:
         """Return the sequence that lets the terminal forget the uploaded picture; "" without one."""

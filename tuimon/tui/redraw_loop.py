@@ -6,13 +6,10 @@ import asyncio
 import time
 from contextlib import ExitStack, suppress
 
-from tuimon.monitor.process import ReaderProcess
 from tuimon.store import Run, Snapshot
 from tuimon.tui.action import Dashboard
-from tuimon.tui.frame_limiter import FrameLimiter
 from tuimon.tui.run_choice import run_with_id
 from tuimon.tui.startup import warm_up
-from tuimon.tui.terminal.backpressure import OutputBackpressure
 
 _HEADER_INTERVAL = 1.0
 """Minimum time (s) between two headers while a run grows: a header is computed from many metrics."""
@@ -25,10 +22,8 @@ _DETECT_DELAY = 0.1
 class RedrawLoop:
     """Draws the newest snapshot of a monitor. Everything runs on the event loop, except `announce`."""
 
-    def __init__(
-        self, view: Dashboard, monitor: ReaderProcess, limiter: FrameLimiter, backpressure: OutputBackpressure
-    ) -> None:
-        self._view, self._monitor, self._limiter, self._backpressure = view, monitor, limiter, backpressure
+    def __init__(self, view: Dashboard) -> None:
+        self._view, self._monitor, self._limiter = view, view.monitor, view.limiter
         self._due = asyncio.Event()
         self._start = ExitStack()
         """Contexts that last until the first curves are on the screen."""
@@ -61,7 +56,7 @@ class RedrawLoop:
             await self._due.wait()
             while (delay := self._delay()) > 0 or self._view.board.drawing:
                 await asyncio.sleep(max(delay if self._complete else min(delay, _POLL), _POLL))
-            await self._backpressure.drained()
+            await self._view.backpressure.drained()
             self._due.clear()
             if not self._view.state.paused:
                 self._draw_new(await self._prepared())

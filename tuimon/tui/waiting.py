@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
 from tuimon.analysis.metric_filter import expression_error
 from tuimon.analysis.progress_inputs import not_understood
 from tuimon.draw.numbers import format_bytes
 from tuimon.draw.rows import fit_row, wrap_row
-from tuimon.model.links import Link
 from tuimon.model.views import Role, Row, Rows
 from tuimon.panels import link_row, why_no_match
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, shown_path
+from tuimon.tui.action import Dashboard, key_names
 from tuimon.tui.box import CellGrid
 from tuimon.tui.taught_patterns import proposed_patterns
 
@@ -26,32 +25,28 @@ class Waiting(CellGrid):
 
     DEFAULT_CSS = "Waiting { height: 1fr; width: 1fr; }"
 
-    def __init__(self, paths: Sequence[str], links: Sequence[Link] = (), teach_key: str = "") -> None:
-        """teach_key: name of the key that accepts proposed patterns; "" without one."""
-        super().__init__()
-        self._teach_key = teach_key
-        self._paths = paths
-        self._links = links
+    app: Dashboard
 
-    def update(self, snapshot: Snapshot, query: str, theme: str, run: Run | None = None) -> None:
-        """query: the filter, if it is the reason that there is nothing to draw. run: the run that it applies to."""
-        if query:
+    def update(self, run: Run | None) -> None:
+        """run: the run that the filter applies to, which is then the reason that there is nothing to draw."""
+        query, width, theme = self.app.state.query, self.app.size.width, self.app.state.theme
+        if query and run is not None:
             no_match = expression_error(query) or f"no metric matches {clean(query)}", Role.TITLE
             rows: Rows = ((no_match, ("   Esc removes the filter", Role.MUTED)),)
-            for sentence in why_no_match(query, run) if run is not None else ():
-                rows += ((), *wrap_row(((sentence, Role.TEXT),), max(self.app.size.width - 4, 20), 8))
+            for sentence in why_no_match(query, run):
+                rows += ((), *wrap_row(((sentence, Role.TEXT),), max(width - 4, 20), 8))
         else:
-            rows = tuple(self._waiting_for(snapshot))
-        self.paint(tuple(fit_row((("  ", Role.TEXT), *row), self.app.size.width) for row in ((), *rows)), theme)
+            rows = tuple(self._waiting_for(self.app.snapshot))
+        self.paint(tuple(fit_row((("  ", Role.TEXT), *row), width) for row in ((), *rows)), theme)
 
     def _waiting_for(self, snapshot: Snapshot) -> list[Row]:
         """Return what is waited for, and the files found so far."""
         streams = [stream for run in snapshot.runs for stream in run.streams]
-        where: Row = (" below ", Role.TEXT), (", ".join(shown_path(path) for path in self._paths), Role.VALUE)
+        where: Row = (" below ", Role.TEXT), (", ".join(shown_path(path) for path in self.app.paths), Role.VALUE)
         if not streams:
             searching = "waiting for a log to appear" if snapshot.progress.caught_up else "searching for logs"
             rows: list[Row] = [((searching, Role.TITLE), *where)]
-            rows += [link_row(link, time.time()) for link in self._links]
+            rows += [link_row(link, time.time()) for link in self.app.monitor.links]
             for notice in snapshot.notices[-_MOST:]:
                 role = Role.TEXT if notice.level == "info" else Role.WARNING
                 rows += [(), *(((clean(part), role),) for part in notice.message.split("; "))]
@@ -75,8 +70,9 @@ class Waiting(CellGrid):
         return rows + self._offer(snapshot)
 
     def _offer(self, snapshot: Snapshot) -> list[Row]:
-        if not self._teach_key or not proposed_patterns(snapshot):
+        keys = self.app.action_of["teach"].keys
+        if not keys or not proposed_patterns(snapshot):
             return []
-        then = "for the next start: a pipe cannot be read again" if "-" in self._paths else "and reads the log again"
-        offer = f"{self._teach_key} saves console_patterns in config.toml {then}"
+        then = "for the next start: a pipe cannot be read again" if "-" in self.app.paths else "and reads the log again"
+        offer = f"{key_names(keys.partition(',')[0])} saves console_patterns in config.toml {then}"
         return [(), ((offer, Role.TEXT),)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
 
@@ -15,7 +14,7 @@ from tuimon.model.views import Rows, Size
 from tuimon.panels._charts.curve_panel import metric_panel
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._charts.overlay_lines import OverlayLine, overlay_lines
-from tuimon.panels._metrics import MetricReading, drawn_curve, reading_of
+from tuimon.panels._metrics import MetricReading, reading_drawn, reading_of
 from tuimon.panels.lists.run_metrics import Reader, common_metrics, level_cell, main_reader, name_in
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run
@@ -77,20 +76,15 @@ def reader_of(metric: str) -> Reader:
 def limits_of(runs: Iterable[Run], metric: str) -> tuple[float, float] | None:
     """Return the lowest and the highest finite value of a metric in any of the runs, in the unit of the charts; None
     without any."""
-    low, high = math.inf, -math.inf
-    for reading in map(reader_of(metric), runs):
-        if reading is not None and reading.curve.min is not None and reading.curve.max is not None:
-            values = reading.curve.min.value * reading.factor, reading.curve.max.value * reading.factor
-            low, high = min(low, *values), max(high, *values)
-    return (low, high) if low <= high else None
+    ends = [end for reading in _readings(runs, metric) for end in _ends(reading)]
+    return (min(ends), max(ends)) if ends else None
 
 
 def steps_of(runs: Iterable[Run], metric: str) -> Window | None:
     """Return the steps from the first to the last of a metric in any of the runs; None with fewer than two steps. Their
     end moves in parts of their number, so that the charts of other runs are seldom drawn again."""
-    curves = [curve for run in runs if (curve := drawn_curve(run, name_in(run, metric))) is not None and len(curve)]
-    first = min((int(curve.steps[0]) for curve in curves), default=0)
-    last = max((int(curve.steps[-1]) for curve in curves), default=0)
+    steps = [int(step) for reading in _readings(runs, metric) for step in reading.curve.steps[[0, -1]]]
+    first, last = min(steps, default=0), max(steps, default=0)
     if first >= last:
         return None
     end = Window(float(last - first)).limits(float(last), "step")[1]
@@ -100,17 +94,26 @@ def steps_of(runs: Iterable[Run], metric: str) -> Window | None:
 def comparable(runs: Sequence[Run], metric: str) -> bool:
     """Return whether half of the curves or more take at least _LEAST_SHARE of the height and width that charts with the
     same limits have; otherwise most of these charts would look empty."""
-    heights, widths = [], []
-    for reading in map(reader_of(metric), runs):
-        if reading is not None and reading.curve.min is not None and reading.curve.max is not None:
-            heights.append((reading.curve.max.value - reading.curve.min.value) * abs(reading.factor))
-            widths.append(int(reading.curve.steps[-1]) - int(reading.curve.steps[0]))
+    readings = [reading for reading in _readings(runs, metric) if _ends(reading)]
+    heights = [abs(_ends(reading)[1] - _ends(reading)[0]) for reading in readings]
+    widths = [int(reading.curve.steps[-1]) - int(reading.curve.steps[0]) for reading in readings]
     both, steps = limits_of(runs, metric), steps_of(runs, metric)
     if both is None or steps is None:
         return True
     height, width = (both[1] - both[0]) * _LEAST_SHARE, float(max(widths)) * _LEAST_SHARE
     wide = sum(h >= height and w >= width for h, w in zip(heights, widths, strict=True))
     return 2 * wide >= len(heights)
+
+
+def _readings(runs: Iterable[Run], metric: str) -> list[MetricReading]:
+    """Return the metric of the runs that have it."""
+    readings = (reading_drawn(run, name_in(run, metric)) for run in runs)
+    return [reading for reading in readings if reading is not None]
+
+
+def _ends(reading: MetricReading) -> list[float]:
+    """Return the lowest and the highest value of a metric, in either order; [] without a finite one."""
+    return [point.value * reading.factor for point in (reading.curve.min, reading.curve.max) if point is not None]
 
 
 def common_limits(runs: Sequence[Run], metric: str) -> Limits:

@@ -79,7 +79,7 @@ def keep(app: Dashboard) -> None:
     else:
         others = not (state.query or state.chosen or state.all_metrics)
         state.kept = OwnDashboard().with_panels(panels, others)
-        until = "for this path" if app.saves_view else "until tuimon ends"
+        until = "for this path" if app.views else "until tuimon ends"
         app.say(f'These panels are kept {until}; "reset dashboard" in the palette undoes it')
 
 

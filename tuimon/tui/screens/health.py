@@ -76,7 +76,7 @@ class HealthScreen(LinesScreen[Target]):
             count = sum(not row.branch and row.path[0] == "config" for row in self._tree)
             self.draw_entries(self._entries, f"{clean(run.name)}  {plural(count, 'setting')}", state.theme)
             return
-        shown = self.dashboard.run_shown
+        shown = self.app.run_shown
         restarts = tuple(run.ranks.restart for run in snapshot.runs if run.ranks is not None)
         remarks = unread_parts(shown) if shown is not None else ""
         source = snapshot.alerts, snapshot.resolved, snapshot.notices, snapshot.is_reading, snapshot.unchecked > 0
@@ -131,7 +131,7 @@ class HealthScreen(LinesScreen[Target]):
     def open(self) -> None:
         """Show the run of the selected alert at its step, or fold settings."""
         if (alert := self.alert) is not None:
-            self.dashboard.show_alert(alert)
+            self.app.show_alert(alert)
         elif self.view == "settings":
             self.fold()
         else:
@@ -144,7 +144,7 @@ class HealthScreen(LinesScreen[Target]):
             return setting.value, f"{'.'.join(setting.path[1:])}: {setting.value}"
         if alert is None:
             return None
-        run = next((run for run in self.dashboard.snapshot.runs if run.id == alert.run), None)
+        run = next((run for run in self.app.snapshot.runs if run.id == alert.run), None)
         name = f"{run.name} ({run.path}): " if run is not None else ""
         lines = (name + alert.message, alert.hint)
         return "\n".join(clean(line, 1 << 14) for line in lines if line), "the alert"

@@ -62,8 +62,8 @@ class HelpScreen(LinesScreen[Action]):
         if action is None:
             self.say("Select a key: Enter does what it does")
             return
-        self.dashboard.pop_screen()
-        self.dashboard.perform(action)
+        self.app.pop_screen()
+        self.app.perform(action)
 
 
 def help_entries(actions: tuple[Action, ...], where: str, query: str) -> Iterator[Entry[Action]]:

@@ -154,7 +154,7 @@ class LogScreen(Wheel, WorkScreen):
 
     def open(self) -> None:
         """Show the charts, with the cursor at the step of the line."""
-        step, app = self.page.step, self.dashboard
+        step, app = self.page.step, self.app
         if step is None:
             self.say("The step of this line is not known")
             return
@@ -197,7 +197,7 @@ class LogScreen(Wheel, WorkScreen):
 
     def _source(self) -> str:
         """Return the name of the source that the file belongs to, or its path below the directory of the run."""
-        run = self.dashboard.run_shown
+        run = self.app.run_shown
         if run is None:
             return self.path
         sources = {stream.info.path: stream.info.source for stream in run.streams}

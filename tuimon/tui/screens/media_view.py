@@ -147,7 +147,7 @@ class MediaScreen(TableScreen[MediaTable]):
         if item is None or tag is None:
             return
         if picture.display:
-            picture.show(item.parts, picture_data, self.dashboard.settings.pictures, state.theme)
+            picture.show(item.parts, picture_data, self.app.settings.pictures, state.theme)
         is_plain = state.symbols is Symbols.ASCII
         rule: Row = ((("-" if is_plain else "─") * width, Role.FAINT),)
         details = detail_rows(tag, width, room - 1, self.shape, item.step, self.marked, is_plain, note)
@@ -212,8 +212,8 @@ class MediaScreen(TableScreen[MediaTable]):
         tag, item = self.table.selected, self._item
         if tag is not None and item is not None:
             self.keep_step(item.step, tag.last_step)
-        self.dashboard.pop_screen()
-        self.dashboard.action_do("texts")
+        self.app.pop_screen()
+        self.app.action_do("texts")
 
     def export(self) -> None:
         """Write what is selected to a new file."""
@@ -229,7 +229,7 @@ class MediaScreen(TableScreen[MediaTable]):
             )
             return
 
-        runs = self.dashboard.snapshot.runs
+        runs = self.app.snapshot.runs
 
         def work() -> str:
             try:

@@ -120,7 +120,7 @@ class MetricBrowser(TableScreen[MetricTable]):
         self._unusual_for = ()
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
-        run = self.dashboard.run_shown
+        run = self.app.run_shown
         if run is None:
             return
         # Sort only when the user asks for it or a metric is new: rows that keep changing places cannot be read.
@@ -171,7 +171,7 @@ class MetricBrowser(TableScreen[MetricTable]):
         listed = f", {count} listed" if count != total else ""
         marked = f", {len(self.table.marked)} marked" if self.table.marked else ""
         order = self.order.by or ("distance" if self._is_unusual else "relevance")
-        cursor, fixed = self.dashboard.state.options.cursor, self.table.fixed
+        cursor, fixed = self.app.state.options.cursor, self.table.fixed
         return head_of(
             clean(run.name),
             (f"{plural(total, 'metric')}{listed}{marked}", Role.TEXT),
@@ -184,7 +184,7 @@ class MetricBrowser(TableScreen[MetricTable]):
 
     def toggle_unusual(self) -> None:
         """List only the metrics that are unusual at the cursor, those that differ most first; again: all."""
-        if self.dashboard.state.options.cursor is None:
+        if self.app.state.options.cursor is None:
             self.say("No cursor: press c or : on the dashboard to put it on a step")
             return
         self._is_unusual, self._unusual_for = not self._is_unusual, ()
@@ -217,18 +217,18 @@ class MetricBrowser(TableScreen[MetricTable]):
 
         Two or more marked metrics are drawn in one chart.
         """
-        run = self.dashboard.run_shown
+        run = self.app.run_shown
         marked = [name for name in self.table.marked if run is not None and name in run.metrics]
         if len(marked) > 1:
-            self.dashboard.show_together(marked)
+            self.app.show_together(marked)
         elif self.table.selected is None:
             self.say("No metric is listed: Esc removes the filter")
         else:
-            self.dashboard.show_metrics(tuple(self.table.items), self.table.selected)
+            self.app.show_metrics(tuple(self.table.items), self.table.selected)
 
     def copied(self) -> tuple[str, str] | None:
         """Return the name of the selected metric and its last value, in full."""
-        run, name = self.dashboard.run_shown, self.table.selected
+        run, name = self.app.run_shown, self.table.selected
         if run is None or name is None:
             return None
         value = repr(float(run.curve(name).values[-1]))

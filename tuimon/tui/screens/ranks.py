@@ -194,7 +194,7 @@ class RanksScreen(TableScreen[RanksTable]):
         self.call_after_refresh(self.resized)
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
-        run = self.dashboard.run_shown
+        run = self.app.run_shown
         job = self._job(run, now) if run is not None else None
         lost = _lost(run, now) if run is not None and job is not None else ""
         self.table.show(job, state.theme, run is None or snapshot.progress.caught_up, lost)
@@ -217,8 +217,8 @@ class RanksScreen(TableScreen[RanksTable]):
         if row is None or job is None or not row.path:
             self.say("This rank has no log")
             return
-        path, patterns = os.path.join(job.directory, row.path), self.dashboard.settings.console_patterns
-        self.dashboard.push_screen(LogScreen(self.dashboard.actions, [path], patterns, None, row.offset))
+        path, patterns = os.path.join(job.directory, row.path), self.app.settings.console_patterns
+        self.app.push_screen(LogScreen(self.app.actions, [path], patterns, None, row.offset))
 
     def copied(self) -> tuple[str, str] | None:
         job = self.table.job

@@ -86,7 +86,7 @@ class RunListScreen(TableScreen[RunTable]):
         self.table.select(self._first)
         self.grid.room = Size(self.app.size.width, self.app.size.height - 2)
         if self._contents is not None:  # drawn before the first layout: else blank rows would cover what is shown
-            self._display(self.dashboard.state, time.time())
+            self._display(self.app.state, time.time())
 
     def on_key(self, event: Key) -> None:
         """Keep selected what is selected when a key is pressed; the base class handles the key after this."""
@@ -96,9 +96,9 @@ class RunListScreen(TableScreen[RunTable]):
         """Close the list. If it has opened by itself, no run was chosen before, so the selected one is shown."""
         run = None if self._first else self.run_selected
         if run is not None:
-            self.dashboard.show_run(run)
+            self.app.show_run(run)
         else:
-            self.dashboard.pop_screen()
+            self.app.pop_screen()
 
     @property
     def run_selected(self) -> Run | None:
@@ -108,15 +108,15 @@ class RunListScreen(TableScreen[RunTable]):
     @property
     def query_text(self) -> str:
         """Filter over runs."""
-        return self.dashboard.state.runs.query
+        return self.app.state.runs.query
 
     @query_text.setter
     def query_text(self, text: str) -> None:
-        self.dashboard.state.runs = replace(self.dashboard.state.runs, query=text)
+        self.app.state.runs = replace(self.app.state.runs, query=text)
 
     def _choose(self, **changes: Any) -> None:
         """Change the choice of runs and draw."""
-        self.dashboard.state.runs = replace(self.dashboard.state.runs, **changes)
+        self.app.state.runs = replace(self.app.state.runs, **changes)
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         inputs = snapshot, state.runs, state.symbols, notes()
@@ -147,7 +147,7 @@ class RunListScreen(TableScreen[RunTable]):
         """Display the contents that were computed last."""
         contents = self._contents
         if contents is None:
-            total = plural(len(self.dashboard.snapshot.runs), "run")
+            total = plural(len(self.app.snapshot.runs), "run")
             self.draw_lines(((f" {total}", Role.TITLE), ("  being sorted", Role.MUTED)), state.theme)
         elif self.view == "grid":
             self.draw_lines(self._draw_grid(contents.listing, state), state.theme)
@@ -157,13 +157,13 @@ class RunListScreen(TableScreen[RunTable]):
             self.table.show(contents, state.theme)
             asks = self.input_line.display and self.input_line.question.prompt == self.PROMPT
             problem = state.runs.filter.problem if asks else ""
-            is_reading, links = self.dashboard.snapshot.is_reading, self.dashboard.monitor.links
+            is_reading, links = self.app.snapshot.is_reading, self.app.monitor.links
             head = self.table.head(self.size.width, is_reading, state.paused, links, now)
             self.draw_lines(head, state.theme, problem or contents.problem)
 
     def _draw_grid(self, listing: Listing, state: ViewState) -> Row:
         """Draw the grid in the order of the list and without the runs that its filter leaves out; return the head."""
-        runs, grid = self.dashboard.runs_listed(), self.charts
+        runs, grid = self.app.runs_listed(), self.charts
         if not grid.metric:
             grid.metric = multiples.first_metric(runs, self.table.run_selected, state.runs.metric)
         shown = multiples.with_metric(runs, grid.metric)
@@ -193,7 +193,7 @@ class RunListScreen(TableScreen[RunTable]):
         self.view = view
         for name, body in zip(("table", "grid", "comparison"), (self.grid, *self._bodies), strict=True):
             body.display = name == view
-        self.call_after_refresh(self.dashboard.redraw)
+        self.call_after_refresh(self.app.redraw)
 
     def next_view(self) -> None:
         """Show the grid of charts, then parallel coordinates and settings, then progress and curves."""
@@ -207,21 +207,21 @@ class RunListScreen(TableScreen[RunTable]):
 
     def compare(self) -> None:
         """Compare the base and the marked runs, or else all runs, at the present time; again: back to the table."""
-        state = self.dashboard.state
+        state = self.app.state
         if self.view == "comparison":
             self._show_view("table")
             return
-        runs = runs_to_compare(self.dashboard.snapshot, state.runs, self.run_selected or self.dashboard.run_shown)
+        runs = runs_to_compare(self.app.snapshot, state.runs, self.run_selected or self.app.run_shown)
         if len(runs) < 2:
             self.say("Nothing to compare with: there is no other run")
             return
-        alerts = self.dashboard.snapshot.alerts
+        alerts = self.app.snapshot.alerts
         self._comparison = compare(runs[:MOST], alerts=alerts, x=state.options.axis, is_brief=True), len(runs) - MOST
         self._show_view("comparison")
 
     def show_settings(self, on: bool, parallel: bool | None = None) -> None:
         """Give each setting that differs a column, or show progress and curves. parallel: see RunTable."""
-        state = self.dashboard.state
+        state = self.app.state
         self.table.parallel = parallel
         sort = "found" if state.runs.sort.startswith(SETTING) and not on else state.runs.sort
         self.table.forget_widths()
@@ -230,7 +230,7 @@ class RunListScreen(TableScreen[RunTable]):
 
     def toggle_settings(self) -> None:
         """Give each setting that differs a column, or take these columns away."""
-        self.show_settings(not self.dashboard.state.runs.all_settings)
+        self.show_settings(not self.app.state.runs.all_settings)
 
     def next_limits(self) -> None:
         """Draw all charts of the grid with the same limits, or each with its own."""
@@ -252,27 +252,27 @@ class RunListScreen(TableScreen[RunTable]):
 
     def _show_in_grid(self, text: str) -> list[str]:
         """Show the first metric that matches in the grid; return those that match."""
-        names = matching(tuple(common_metrics(self.dashboard.runs_listed())), text) if text.strip() else []
+        names = matching(tuple(common_metrics(self.app.runs_listed())), text) if text.strip() else []
         if names:
             self.charts.metric = names[0]
         return names
 
     def _choose_of_grid(self, text: str) -> None:
         if not self._show_in_grid(text) and text.strip():
-            self.say(no_match(text, common_metrics(self.dashboard.runs_listed())))
+            self.say(no_match(text, common_metrics(self.app.runs_listed())))
 
     def begin_metric(self) -> None:
         """Open the input line for the metric that becomes a column."""
-        before = self.dashboard.state.runs
+        before = self.app.state.runs
 
         def restore() -> None:
-            self.dashboard.state.runs = before
+            self.app.state.runs = before
 
         hint = "words of its name: val loss, best(reward), last(reward); nothing: no column"
         self.input_line.open(Question("metric", hint, self._choose_metric, self._show_metric_with, restore))
 
     def _show_metric_with(self, text: str) -> str:
-        metric = metric_with_words(self.dashboard.snapshot.runs, text)
+        metric = metric_with_words(self.app.snapshot.runs, text)
         if metric:
             self.show_metric(metric)
         return metric
@@ -295,7 +295,7 @@ class RunListScreen(TableScreen[RunTable]):
 
     def show_metric(self, metric: str) -> None:
         """Show a metric as a column and sort by it, best first; "" removes the column."""
-        choice = self.dashboard.state.runs
+        choice = self.app.state.runs
         sort = METRIC if metric else "found" if choice.sort == METRIC else choice.sort
         self._choose(metric=metric, sort=sort, reverse=choice.reverse and not metric)
 
@@ -309,7 +309,7 @@ class RunListScreen(TableScreen[RunTable]):
     @property
     def order(self) -> Order:
         """Order of the rows, which is a part of the choice of runs."""
-        return Order(self.dashboard.state.runs.sort, self.dashboard.state.runs.reverse)
+        return Order(self.app.state.runs.sort, self.app.state.runs.reverse)
 
     @property
     def sorts(self) -> tuple[str, ...]:
@@ -321,7 +321,7 @@ class RunListScreen(TableScreen[RunTable]):
 
     def next_sort(self, by: int) -> None:
         """Sort by the next column (by = 1) or the previous one; grid: show the next metric by relevance."""
-        names = common_metrics(self.dashboard.runs_listed()) if self.view == "grid" else ()
+        names = common_metrics(self.app.runs_listed()) if self.view == "grid" else ()
         if self.view != "grid":
             super().next_sort(by)
         elif names:
@@ -331,7 +331,7 @@ class RunListScreen(TableScreen[RunTable]):
     def open(self) -> None:
         """Show the dashboard of the selected run, or fold the selected group."""
         if (run := self.run_selected) is not None:
-            self.dashboard.show_run(run)
+            self.app.show_run(run)
         elif self.table.group_selected is not None:
             self.fold()
         else:
@@ -345,7 +345,7 @@ class RunListScreen(TableScreen[RunTable]):
 
     def fold(self) -> None:
         """Fold or unfold the selected group, or the group of the selected run."""
-        group, choice = self.table.group_selected, self.dashboard.state.runs
+        group, choice = self.table.group_selected, self.app.state.runs
         if group is None:
             self.say(_NO_GROUPS)
             return
@@ -357,20 +357,20 @@ class RunListScreen(TableScreen[RunTable]):
         """Fold every group; if any is folded: unfold all."""
         titles = tuple(entry.title for entry in self.table.entries if isinstance(entry, RunGroup))
         if titles:
-            self._choose(folded=() if self.dashboard.state.runs.folded else titles)
+            self._choose(folded=() if self.app.state.runs.folded else titles)
         else:
             self.say(_NO_GROUPS)
 
     def next_group(self) -> None:
         """Group the list by the next criterion. A thread searches for it if there are many runs."""
-        runs = self.dashboard.runs_listed()
+        runs = self.app.runs_listed()
         if len(runs) < AT_ONCE:
             self._group_by_next(groupings(runs))
         else:
             self.in_thread(lambda: groupings(runs), self._group_by_next, queued=False)
 
     def _group_by_next(self, known: Sequence[str]) -> None:
-        choice = self.dashboard.state.runs
+        choice = self.app.state.runs
         index = known.index(choice.group) + 1 if choice.group in known else 0
         by = known[index % len(known)]
         if not by and not choice.group:
@@ -385,12 +385,12 @@ class RunListScreen(TableScreen[RunTable]):
     def mark(self) -> None:
         """Mark the selected run, or remove its mark."""
         if (run := self.run_selected) is not None:
-            self._choose(marked=self.dashboard.state.runs.toggled("marked", run.path).marked, over=True)
+            self._choose(marked=self.app.state.runs.toggled("marked", run.path).marked, over=True)
 
     def mark_all(self) -> None:
         """Mark every listed run; if any is marked: unmark all."""
-        listed = self.dashboard.runs_listed()
-        if self.dashboard.state.runs.marked:
+        listed = self.app.runs_listed()
+        if self.app.state.runs.marked:
             self._choose(marked=())
             self.say("No run is marked")
         else:
@@ -400,22 +400,22 @@ class RunListScreen(TableScreen[RunTable]):
     def pin(self) -> None:
         """Keep the selected run at the top; again: undo."""
         if (run := self.run_selected) is not None:
-            self._choose(pinned=self.dashboard.state.runs.toggled("pinned", run.path).pinned)
+            self._choose(pinned=self.app.state.runs.toggled("pinned", run.path).pinned)
 
     def hide(self) -> None:
         """Hide the selected run; again, if hidden runs are listed: show it."""
-        choice, run = self.dashboard.state.runs, self.run_selected
+        choice, run = self.app.state.runs, self.run_selected
         if run is None:
             return
         hidden = choice.toggled("hidden", run.path).hidden
         self._choose(hidden=hidden)
-        also = ", also next time" if self.dashboard.saves_view else ""
+        also = ", also next time" if self.app.views else ""
         state = f"hidden{also}; U lists it, and H on it shows it again" if run.path in hidden else "shown again"
         self.say(f"{clean(run.name)} is {state}")
 
     def toggle_hidden(self) -> None:
         """Also list hidden runs; again: undo."""
-        choice = self.dashboard.state.runs
+        choice = self.app.state.runs
         if choice.hidden:
             self._choose(show_hidden=not choice.show_hidden)
         else:

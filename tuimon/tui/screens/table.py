@@ -102,4 +102,4 @@ class TableScreen(WorkScreen, Generic[Body]):
             self.open()
         elif marks:
             self.mark()
-        self.dashboard.redraw()
+        self.app.redraw()

@@ -100,7 +100,7 @@ class TextsScreen(TableScreen[SampleTable]):
     # ------------------------------------------------------------------ reading, in a thread
 
     def _open(self) -> None:
-        self.dashboard.monitor.want_texts(self._wanted)
+        self.app.monitor.want_texts(self._wanted)
 
         def read() -> list[str]:
             from tuimon.samples.discovery import unreadable_files
@@ -126,7 +126,7 @@ class TextsScreen(TableScreen[SampleTable]):
         """Display how to make the trainer write texts."""
         from tuimon.samples.discovery import advice, path_below
 
-        run = self.dashboard.run_shown
+        run = self.app.run_shown
         lines = advice(run.config if run is not None else {})
         if run is not None and run.link is not None:
             lines = [f"Texts that are on {run.link.host} are shown when they are here.", *lines]
@@ -136,7 +136,7 @@ class TextsScreen(TableScreen[SampleTable]):
         width = self.pane.size.width - 1
         pieces: list[Row] = [((f" {piece}", role),) for line, role in rows for piece in wrap_text(clean(line), width)]
         head: Row = ((" No generated texts were found for this run.", Role.TITLE),)
-        self.pane.show([head, (), *pieces], self.dashboard.state.theme)
+        self.pane.show([head, (), *pieces], self.app.state.theme)
 
     def nearest(self, step: int | None) -> int | None:
         """Return the step with texts that is nearest to `step`; the last one for None."""
@@ -148,7 +148,7 @@ class TextsScreen(TableScreen[SampleTable]):
     def go_to(self, step: int | None) -> None:
         """Show the texts of another step, with the same prompt if a group or a sample was chosen, else at the same
         row."""
-        self.dashboard.monitor.want_texts(step)
+        self.app.monitor.want_texts(step)
         if self.entry is not None and (self.touched or (self.choice.mode == GROUPS and not self._followed)):
             self._followed = self.entry.prompt
         self.step, self.touched = step, False
@@ -181,7 +181,7 @@ class TextsScreen(TableScreen[SampleTable]):
                 self.table.cursor = self.choice.index_of_prompt(self._followed, self.table.cursor)
             self.table.cursor = max(0, min(self.table.cursor, len(self.choice.items) - 1))
             self.chosen()
-            self.dashboard.redraw()
+            self.app.redraw()
 
     def chosen(self) -> None:
         """Load the text of the selected row."""
@@ -229,7 +229,7 @@ class TextsScreen(TableScreen[SampleTable]):
                 return sample_rows(sample, width, fold, raw, None, label)
 
         def show(rows: list[Row]) -> None:
-            self.pane.show(rows, self.dashboard.state.theme)
+            self.pane.show(rows, self.app.state.theme)
 
         self.in_thread(rows, show, lambda: made_from is self._laid_out, queued=False)
 
@@ -283,16 +283,16 @@ class TextsScreen(TableScreen[SampleTable]):
     def next_part(self, by: int) -> None:
         """Show the media of the run at this step instead."""
         self.keep_step(self.step, self.steps[-1] if self.steps else None)
-        self.dashboard.pop_screen()
-        self.dashboard.action_do("media")
+        self.app.pop_screen()
+        self.app.action_do("media")
 
     def show_charts(self) -> None:
         """Show the charts, with the cursor at this step."""
         if self.step is None:
             self.say("These texts have no step")
             return
-        self.dashboard.state.options = replace(self.dashboard.state.options, cursor=self.step)
-        self.dashboard.pop_screen()
+        self.app.state.options = replace(self.app.state.options, cursor=self.step)
+        self.app.pop_screen()
 
     def open(self) -> None:
         """Open the selected group, or give the text the whole screen; again: undo."""
@@ -426,22 +426,22 @@ class TextsScreen(TableScreen[SampleTable]):
         if self.sample is None:
             self.say("No text is selected")
         else:
-            copy(self.dashboard, as_markdown(self.sample), "the text as Markdown")
+            copy(self.app, as_markdown(self.sample), "the text as Markdown")
 
     def mark(self) -> None:
         """Choose the sample for comparisons with others, also of other steps; again: forget it."""
-        if self.dashboard.state.marked_text is None:
+        if self.app.state.marked_text is None:
             self._with_sample(self.entry, self._mark)
         else:
             self._mark(None)
 
     def _mark(self, sample: Sample | None) -> None:
-        self.dashboard.state.marked_text = sample  # it stays when the view is closed
+        self.app.state.marked_text = sample  # it stays when the view is closed
         self.say("Marked: d compares other texts with it" if sample is not None else "No text is marked")
 
     def compare(self) -> None:
         """Show the difference to the marked text, or to the best (else the worst) of the group; again: back."""
-        marked, entry = self.dashboard.state.marked_text, self.entry
+        marked, entry = self.app.state.marked_text, self.entry
         opposite = self.choice.opposite(entry) if entry is not None else None
         if self.other is not None:
             self._compare_with(None)
@@ -460,8 +460,8 @@ class TextsScreen(TableScreen[SampleTable]):
         """Save the listed samples as JSON Lines, in a thread; Escape ends it."""
         from tuimon.exports.sample_lines import sample_json
 
-        runs = self.dashboard.snapshot.runs
-        path = new_file("-texts.jsonl", runs, () if runs else self.dashboard.paths)
+        runs = self.app.snapshot.runs
+        path = new_file("-texts.jsonl", runs, () if runs else self.app.paths)
         library, listed = self.library, list(self.choice.listed)
         if library is None or not listed or self.saving:
             self.say("Texts are being saved; Escape ends it" if self.saving else "No text is listed")
@@ -503,7 +503,7 @@ class TextsScreen(TableScreen[SampleTable]):
         self._body.set_class(is_wide, "wide")
         self._body.set_class(is_wide and self.choice.mode == GROUPS, "groups")
         self.grid.display = not self.zoomed
-        self.call_after_refresh(self.dashboard.redraw)
+        self.call_after_refresh(self.app.redraw)
 
     def resized(self) -> None:
         self.place()
@@ -516,7 +516,7 @@ class TextsScreen(TableScreen[SampleTable]):
         picture.display = bool(pictures) and not obstacle()
         if picture.display:
             picture.styles.height = "1fr"
-            picture.show(pictures, picture_data, self.dashboard.settings.pictures, theme)
+            picture.show(pictures, picture_data, self.app.settings.pictures, theme)
 
     def _head(self) -> Row:
         choice = self.choice
@@ -541,7 +541,7 @@ class TextsScreen(TableScreen[SampleTable]):
             (obstacle() if pictures else "", Role.WARNING),
             (f"{self.busy}…" if self.busy else "", Role.MUTED),
             (f"{self.saving}…" if self.saving else "", Role.MUTED),
-            ("paused" if self.dashboard.state.paused else "", Role.WARNING),
+            ("paused" if self.app.state.paused else "", Role.WARNING),
         ]
         spans: list[Span] = [(f"  {text}", role) for text, role in parts if text]
         return ((f" {step}", Role.TITLE), (place, Role.MUTED), spans[0], *self._split(), *spans[1:])
@@ -560,7 +560,7 @@ class TextsScreen(TableScreen[SampleTable]):
         """Return how the rewards of the texts compare with the curves, and the shares of flags."""
         from tuimon.analysis.text_check import check_sentence, parts_sentence, shares_sentence
 
-        run, entries, library = self.dashboard.run_shown, self.choice.entries, self.library
+        run, entries, library = self.app.run_shown, self.choice.entries, self.library
         if not entries or library is None:
             return ""
         problems = tuple(library.problems.values())

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, cast
 
-from textual.app import App
 from textual.events import MouseScrollDown, MouseScrollUp
+from textual.message_pump import MessagePump
 
 from tuimon.tui.action import Dashboard
 
 
-class Wheel:
+class Wheel(MessagePump):
     """Mixin of a widget or a screen whose rows the mouse wheel moves."""
 
+    app: Dashboard
     TURN = 3
     """Rows by which a turn moves."""
-    app: App[Any]
 
     @abstractmethod
     def move(self, rows: int) -> None:
@@ -30,4 +29,4 @@ class Wheel:
 
     def _turn(self, turns: int) -> None:
         self.move(self.TURN * turns)
-        cast(Dashboard, self.app).redraw()
+        self.app.redraw()

@@ -8,7 +8,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from textual.app import ComposeResult
 from textual.events import Key
@@ -55,6 +55,7 @@ class WorkScreen(PresentSize, ModalScreen[None]):
     those of the actions whose `where` names it. Of the keys that it does not use, those that open a screen from the
     dashboard open that screen instead of this one; others do nothing."""
 
+    app: Dashboard
     AUTO_FOCUS = ""
     WHERE = ""
     """Name of the screen in Action.where."""
@@ -83,23 +84,18 @@ class WorkScreen(PresentSize, ModalScreen[None]):
         yield from (self._head_line, self._body, self.input_line, self._message_line, self._key_line)
 
     @property
-    def dashboard(self) -> Dashboard:
-        """Application that the screen belongs to."""
-        return cast(Dashboard, self.app)
-
-    @property
     def shows(self) -> str:
         """Name of what the screen shows, as in Action.opens."""
         return self.WHERE
 
     def leave(self) -> None:
         """Close the screen."""
-        self.dashboard.pop_screen()
+        self.app.pop_screen()
 
     @property
     def run_selected(self) -> Run | None:
         """Run that keys apply to."""
-        return self.dashboard.run_shown
+        return self.app.run_shown
 
     @abstractmethod  # checked by mypy only: the metaclass of Textual's classes is not ABCMeta
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
@@ -125,7 +121,7 @@ class WorkScreen(PresentSize, ModalScreen[None]):
 
     def keep_step(self, step: int | None, newest: int | None) -> None:
         """Put the cursor of the charts at the step that is shown, unless that is the newest one without a cursor."""
-        state = self.dashboard.state
+        state = self.app.state
         if step is not None and (step != newest or state.options.cursor is not None):
             state.options = dataclasses.replace(state.options, cursor=step)
 
@@ -135,7 +131,7 @@ class WorkScreen(PresentSize, ModalScreen[None]):
 
     def draw_lines(self, head: Row, theme: str, message: str = "") -> None:
         """Draw the links that are down, the head, the keys, and `message` or else the last message that was said."""
-        self._head_line.draw(with_lost_links(head, self.dashboard.monitor.links, time.time()), theme)
+        self._head_line.draw(with_lost_links(head, self.app.monitor.links, time.time()), theme)
         message = clean(message or self._message)
         self._message_line.display = bool(message)
         self._message_line.draw(((f" i {message}", Role.ACCENT),), theme)
@@ -165,14 +161,14 @@ class WorkScreen(PresentSize, ModalScreen[None]):
                 result = await asyncio.to_thread(work)
             if self.is_attached and is_wanted():
                 then(result)
-                self.dashboard.redraw()
+                self.app.redraw()
 
         self.run_worker(run())
 
     @property
     def may_look(self) -> bool:
         """Whether to look for changes of files. It waits for threads that read them, and after the last look."""
-        return not (self.reading.locked() or self.dashboard.state.paused or time.monotonic() < self._next_look)
+        return not (self.reading.locked() or self.app.state.paused or time.monotonic() < self._next_look)
 
     def look(self, work: Callable[[], Result]) -> Result:
         """Call what reads files. The next look for changes is put off by a multiple of its time."""
@@ -214,7 +210,7 @@ class WorkScreen(PresentSize, ModalScreen[None]):
         return True
 
     def on_key(self, event: Key) -> None:
-        if self.dashboard.screen is not self:  # closed, or covered, by a key before this one
+        if self.app.screen is not self:  # closed, or covered, by a key before this one
             event.stop()
             return
         self._message = ""
@@ -222,18 +218,18 @@ class WorkScreen(PresentSize, ModalScreen[None]):
         typing = isinstance(self.focused, Input)
         if action is not None and (not typing or event.key in _KEYS_WHILE_TYPING):
             event.stop()
-            self.dashboard.do(action)
+            self.app.do(action)
         elif not typing and event.key in self._others and (run := self.run_selected) is not None:
             event.stop()
-            self.dashboard.show_run(run)
-            self.dashboard.do(self._others[event.key])
+            self.app.show_run(run)
+            self.app.do(self._others[event.key])
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.resized)
 
     def resized(self) -> None:
         """Draw for the new size."""
-        self.dashboard.redraw()
+        self.app.redraw()
 
 
 def _by_key(actions: Iterable[Action]) -> dict[str, Action]:
