@@ -203,6 +203,8 @@ def test_extended_moments_equal_those_of_all_values(parts: list[list[float]], of
 
 # ---------------------------------------------------------------- windows
 
+FLAT = run_of({"m": (range(100, 1101), [1.0] * 1001)})
+
 
 @given(
     moves=st.lists(st.sampled_from([("pan", -0.25), ("pan", 0.25), ("zoom", 0.5), ("zoom", 2.0)]), max_size=25),
@@ -211,13 +213,12 @@ def test_extended_moments_equal_those_of_all_values(parts: list[list[float]], of
 def test_a_window_stays_with_the_data_and_follows_at_their_end(
     moves: list[tuple[str, float]], at: float | None
 ) -> None:
-    run = run_of({"m": (list(range(100, 1101)), [1.0] * 1001)})
-    options, view = ChartOptions(), chart(run_of({"m": (list(range(100, 1101)), [1.0] * 1001)}), ChartOptions())
+    options, view = ChartOptions(), chart(FLAT, ChartOptions())
     for move, part in moves:
         place = None if at is None else view.x.low + at * (view.x.high - view.x.low)
         window = panned(view, part) if move == "pan" else zoomed(view, part, place)
         options = replace(options, window=window)
-        view = chart(run, options)
+        view = chart(FLAT, options)
         assert view.extent == (100, 1100)
         assert view.x.low < view.x.high
         if window is not None:
