@@ -71,24 +71,6 @@ def test_a_table_that_does_not_fit_says_how_many_rows_are_left_out() -> None:
         assert draw.text_chart(view, Size(40, height)).splitlines()[-1].rstrip() == last
 
 
-def test_a_curve_in_braille() -> None:
-    wave = envelope(np.cos(np.arange(64) / 64 * 4 * np.pi))
-    assert (
-        picture(chart(Line("", RED, wave), y=(-1, 1), notes=("64 of 600 points",)), 40, 9)
-        == """
-train/loss                        0.4523
-      1┤⠉⠢⡀           ⡠⠊⠉⠢⡀           ⡠⠊
-       │  ⠘⡄         ⡰⠁   ⠘⡄         ⡰⠁
-       │   ⠸⡀       ⡰⠁     ⠘⡄       ⡰⠁
-      0┤    ⠱⡀     ⢠⠃       ⠱⡀     ⢠⠃
-       │     ⠱⡀   ⢠⠃         ⠱⡀   ⢠⠃
-     -1┤      ⠑⢄⣀⠔⠁           ⠑⢄⣀⠔⠁
-       └0 ────── 200 ────── 400 ──── 600
-        64 of 600 points
-"""
-    )
-
-
 def test_a_gap_marks_and_sparse_points() -> None:
     train = [0.9, 0.8, 0.7, 0.6, 0.5, NAN, NAN, 0.3, 0.3, 0.2, 0.2, 0.2] + [0.1] * 4
     gaps = np.zeros(16)
@@ -110,19 +92,6 @@ loss  o t~  o e~  0.4523
        |       ''|..*  o
     0.0+     x   :  ''''
        +0 ------- 10 ---
-"""
-    )
-    assert (
-        picture(view, 24, 8, Symbols.BLOCK)
-        == """
-loss  ● t…  ● e…  0.4523
-    1.0┤▗        ┊
-       │●█▚      ┊
-       │  ▀▀▛▄▄▖ ┊
-    0.5┤    ▝  ▝●▀▚▄▄▄
-       │       ▝▀▚▄▄★ ▀●
-    0.0┤     ✗   ┊  ▀▀▀▀
-       └0 ─────── 10 ───
 """
     )
 

@@ -6,14 +6,13 @@ import json
 import math
 from typing import Any
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from support.made_run import START, store_of
+from support.made_run import START, feed, store_of
 
 from tuimon.exports.changes import POINTS, ChangeLog
 from tuimon.model.alerts import Alert
-from tuimon.model.events import Columns, MetricsFound, SegmentStarted, StreamReplaced
+from tuimon.model.events import MetricsFound, SegmentStarted, StreamReplaced
 from tuimon.store import Store
 
 NOW = START + 1000
@@ -58,12 +57,7 @@ def agree(consumer: Consumer, store: Store) -> bool:
 
 
 def append(store: Store, steps: list[int], values: list[float]) -> None:
-    array = np.array(steps, np.int64)
-    store.apply(
-        Columns(
-            0, np.array([0], np.uint32), np.array([len(steps)], np.uint32), array, np.array(values), START + array * 1.0
-        )
-    )
+    feed(store, {"loss": (steps, values)})
 
 
 def test_points_are_appended_and_nothing_is_repeated() -> None:

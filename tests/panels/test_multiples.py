@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from support.programs import write_rows
+from support.made_run import runs_of
 
 from tuimon.draw.window import Window
 from tuimon.model.views import Size, Symbols
-from tuimon.monitor.local import open_run
 from tuimon.panels.lists.multiples import (
     LEAST,
     chart,
@@ -26,18 +23,16 @@ from tuimon.panels.lists.multiples import (
 from tuimon.panels.lists.runs import Listing
 
 
-def test_metrics_and_limits_of_runs_that_spell_them_in_another_way(tmp_path: Path) -> None:
+def test_metrics_and_limits_of_runs_that_spell_them_in_another_way() -> None:
     logged = {
         "a": {"train/loss": [3.0, 1.0], "train/reward": [0.0, 1.0]},
         "b": {"loss": [-2.0, 0.5], "reward": [float("nan"), 4.0]},
         "c": {"accuracy": [0.1, 0.2]},
     }
-    for name, metrics in logged.items():
-        rows = [{"step": step} | {key: values[step] for key, values in metrics.items()} for step in range(2)]
-        write_rows(tmp_path / name, rows)
-    runs = sorted(open_run(tmp_path).runs, key=lambda run: run.name)
+    series = ({key: (range(2), values) for key, values in metrics.items()} for metrics in logged.values())
+    runs = runs_of(*series, names=list(logged))
     assert [name_in(run, "train/loss") for run in runs] == ["train/loss", "loss", ""]
-    assert with_metric(runs, "train/loss") == tuple(runs[:2])
+    assert with_metric(runs, "train/loss") == runs[:2]
     assert limits_of(runs, "train/loss") == (-2.0, 3.0)
     assert limits_of(runs, "train/reward") == (0.0, 4.0)
     assert limits_of(runs, "elsewhere") is None
@@ -52,11 +47,13 @@ def test_metrics_and_limits_of_runs_that_spell_them_in_another_way(tmp_path: Pat
     assert first_metric(runs, None, "elsewhere") in ("train/reward", "reward")
 
 
-def test_charts_have_common_steps_and_values_with_units(tmp_path: Path) -> None:
-    for name, first, last in (("a", 0, 120), ("b", 100, 159)):
-        rows = [{"step": step, "response_length/mean": 150.0 - step / 10} for step in range(first, last)]
-        write_rows(tmp_path / name, rows)
-    runs = sorted(open_run(tmp_path).runs, key=lambda run: run.name)
+def test_charts_have_common_steps_and_values_with_units() -> None:
+    runs = runs_of(
+        *(
+            {"response_length/mean": (steps, [150.0 - step / 10 for step in steps])}
+            for steps in (range(120), range(100, 159))
+        )
+    )
     limits = common_limits(runs, "response_length/mean")
     assert limits.x == Window(160.0, 160.0), "steps 0 to 158, their end rounded up to an eighth"
     listing = Listing(0.0, Symbols.BRAILLE)
@@ -83,12 +80,12 @@ def test_a_page_has_room_for_its_charts(count: int, size: Size) -> None:
     assert columns * rows >= count or rows == size.height // LEAST.height, "a page is filled before there is another"
 
 
-def test_limits_are_shared_if_most_charts_use_them(tmp_path: Path) -> None:
-    logged = {"a": (40, 1.0), "b": (50, 0.5), "c": (40, 300.0), "d": (9000, 0.5)}
-    for name, (count, top) in logged.items():
-        rows = [{"step": step, "reward": top * step / count} for step in range(0, count, max(count // 40, 1))]
-        write_rows(tmp_path / name, rows)
-    runs = sorted(open_run(tmp_path).runs, key=lambda run: run.name)
+def test_limits_are_shared_if_most_charts_use_them() -> None:
+    shapes = ((40, 1.0), (50, 0.5), (40, 300.0), (9000, 0.5))
+    steps = {count: range(0, count, max(count // 40, 1)) for count, _ in shapes}
+    runs = runs_of(
+        *({"reward": (steps[count], [top * step / count for step in steps[count]])} for count, top in shapes)
+    )
     assert comparable(runs[:2], "reward")
     assert comparable([*runs[:2], *runs[:2], runs[2]], "reward") is False, "four of five would be flat lines"
     assert comparable([runs[0], runs[3], runs[1]], "reward") is False, "two of three would be points"

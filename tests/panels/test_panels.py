@@ -136,10 +136,10 @@ def test_panels_have_distinct_ids() -> None:
     assert {panel.kind for panel in result} == {"chart", "bars", "heat", "text"}
 
 
-def test_a_run_with_ten_thousand_metrics_is_arranged() -> None:
-    run = run_of({f"layer/{i}/norm": ([1], [1.0]) for i in range(10_000)})
+def test_a_run_with_thousands_of_metrics_is_arranged() -> None:
+    run = run_of({f"layer/{i}/norm": ([1], [1.0]) for i in range(3000)})
     assert len(arrange(run)) <= 60
-    assert len(unshown_metrics(run)) == 10_000
+    assert len(unshown_metrics(run)) == 3000
 
 
 # ---------------------------------------------------------------- whatever the content, whatever the size

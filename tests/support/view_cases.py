@@ -11,7 +11,7 @@ import itertools
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,22 @@ from tuimon.model.events import FactFound, RunFound, SegmentStarted, StreamFound
 from tuimon.model.points import Fact
 from tuimon.model.views import Role, Size, Symbols
 from tuimon.panels import ChartOptions, arrange, header_panel, metric_panel, overlay_lines, together_panel
+from tuimon.panels.phases import timers_of
 from tuimon.run_notes import RunNote, StepNote
 from tuimon.store import Run, Store
 from tuimon.tui.arrangement import ordered
 
 _PLACE = ("panel", "size", "now", "of", "options", "about")
 """Keys of a view that say how it is made; the others are fields of it."""
+
+_NO_PARTS = (
+    "timing_s/step",
+    "train_judge_time/mean_judge_time",
+    "timing_s/generation_timing/topk_ratio",
+    "scheduler/math/time/generate/mean",
+    "time/run_execution/max",
+)
+"""Timers that are parts of nothing: the step itself, and statistics."""
 
 
 def cases_of(path: Path) -> Iterator[Any]:
@@ -43,6 +53,8 @@ def cases_of(path: Path) -> Iterator[Any]:
 
 def compared(case: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
     """Return what is found and what is expected for each view of a case, and for the order and rows of its panels."""
+    if "timers" in case:
+        yield from _compared_timers(case["timers"].splitlines())
     made = MadeRuns(case)
     if "panels" in case:
         yield [panel.id for panel in arrange(made.runs[0])], case["panels"]
@@ -56,6 +68,18 @@ def compared(case: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
         expected = {name: value for name, value in wanted.items() if name not in _PLACE}
         fields = Fields(*made.view(wanted))
         yield {name: fields.like(name, value) for name, value in expected.items()}, _near(expected)
+
+
+def _compared_timers(lines: Sequence[str]) -> Iterator[tuple[Any, Any]]:
+    """Compare the tree of timers with one of lines; the order of the timers and statistics beside them mean nothing."""
+    parents: dict[str, str] = {}
+    above = [""]
+    for line in lines:
+        depth = (len(line) - len(line.lstrip())) // 2
+        above[depth + 1 :] = [line.strip()]
+        parents[line.strip()] = above[depth]
+    for names in (tuple(parents), tuple(reversed(parents)), (*parents, *_NO_PARTS)):
+        yield {timer.metric: timer.parent for timer in timers_of(names)}, parents
 
 
 def _near(value: Any) -> Any:
