@@ -6,6 +6,7 @@ import json
 import math
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -165,37 +166,42 @@ LAST = float(TIMES[-1])
 KNOWN = ProgressInputs(points=101, step=100, first_step=0, total=1000, pace=pace_of(STEPS, TIMES), last_wall_time=LAST)
 
 
-def test_running_run_has_an_eta():
-    result = report(KNOWN, LAST + 1.0)
-    assert result.state == "running"
-    assert result.eta_seconds == pytest.approx(900 * 2.0 - 1.0)
-    assert result.finish_time == pytest.approx(LAST + 1800)
-    assert result.eta_range[0] <= result.eta_seconds <= result.eta_range[1]
-    assert (result.age, result.seconds_per_step) == (1.0, 2.0)
+PAUSED = {"pace": pace_of(*paced(2.0, count=101, pause=60.0, pause_every=20))}
+EPOCHS = {"first_step": 0, "step": 14, "total": 50, "counted": "epoch"}
 
 
-def test_time_left_does_not_shrink_while_a_step_takes_longer_than_usual():
-    assert report(KNOWN, LAST + 8).eta_seconds == pytest.approx(1800 - 8)
-    assert report(KNOWN, LAST + 60).eta_seconds == pytest.approx(1800 - 8)
-    paused = replace(KNOWN, pace=pace_of(*paced(2.0, count=101, pause=60.0, pause_every=20)))
-    assert report(paused, LAST).eta_seconds - report(paused, LAST + 50).eta_seconds == pytest.approx(50)
+@pytest.mark.parametrize(
+    ("facts", "age", "fields"),
+    [
+        ({}, 1, {"state": "running", "age": 1, "seconds_per_step": 2, "eta_seconds": 1799, "finish_time": LAST + 1800}),
+        # the time left does not shrink while a step takes longer than usual
+        ({}, 8, {"eta_seconds": 1800 - 8}),
+        ({}, 60, {"eta_seconds": 1800 - 8}),
+        (PAUSED, 50, {"eta_seconds": report(replace(KNOWN, **PAUSED), LAST).eta_seconds - 50}),
+        ({"pace": pace_of(*paced(2.0, count=5))}, 0, {"eta_seconds": NAN}),  # too few points
+        # the total
+        ({"total": None, "epoch": 0.5, "total_epochs": 3.0}, 0, {"total": 600, "eta_seconds": 1000}),
+        ({"total": None}, 0, {"total": None}),
+        ({"step": 239, "total": 60}, 1, {"total": None, "state": "running"}),
+        ({"step": 60, "total": 60}, 1, {"state": "finished"}),
+        ({"step": 61, "total": 60}, 1, {"state": "finished"}),  # counted from 1, or one more at the end
+        # counted as the console counts
+        (EPOCHS, 1, {"step": 14, "position": 15, "position_name": "epoch", "total": 50, "eta_seconds": 35 * 2 - 1}),
+        (EPOCHS | {"counted": ""}, 1, {"eta_seconds": 36 * 2 - 1}),
+        (EPOCHS | {"step": 49}, 1, {"state": "finished", "place": "epoch 50 of 50"}),
+    ],
+)
+def test_fields_of_progress(facts: dict[str, Any], age: float, fields: dict[str, Any]) -> None:
+    result = report(replace(KNOWN, **facts), LAST + age)
+    for name, value in fields.items():
+        number = isinstance(value, float | int)
+        assert getattr(result, name) == (pytest.approx(value, nan_ok=True) if number else value), name
+    assert math.isnan(result.eta_seconds) or result.eta_range[0] <= result.eta_seconds <= result.eta_range[1]
 
 
 @pytest.mark.parametrize(("step", "total", "text"), [(430, 600, "72 %"), (599, 600, "99 %"), (600, 600, "100 %")])
 def test_percentage_of_the_header_and_of_the_line(step, total, text):
     assert percentage(step, total) == text
-
-
-def test_total_from_epochs():
-    result = report(replace(KNOWN, total=None, epoch=0.5, total_epochs=3.0), LAST)
-    assert result.total == 600
-    assert result.eta_seconds == pytest.approx(1000.0)
-    assert report(replace(KNOWN, total=None), LAST).total is None
-
-
-def test_no_eta_from_a_few_points():
-    few = replace(KNOWN, pace=pace_of(*paced(2.0, count=5)))
-    assert math.isnan(report(few, LAST).eta_seconds)
 
 
 def test_inputs_are_gathered_from_a_run():
@@ -318,25 +324,6 @@ def test_updates_are_not_counted_as_training_steps(done):
         assert result.eta_seconds == pytest.approx(max((60 - done) * 90.0 - 200, 0.0), rel=0.05)
     alone = report(progress_inputs(rlinf(done, {"runner": {"max_steps": 60}})), now)
     assert (alone.step, alone.total) == (4 * done - 1, None)
-
-
-def test_total_that_the_run_has_passed_is_ignored():
-    result = report(replace(KNOWN, step=239, total=60), LAST + 1)
-    assert (result.total, result.state) == (None, "running")
-    assert report(replace(KNOWN, step=60, total=60), LAST + 1).state == "finished"
-    assert report(replace(KNOWN, step=61, total=60), LAST + 1).state == "finished", (
-        "counted from 1, or one more at the end"
-    )
-
-
-def test_progress_is_counted_as_the_console_counts_it() -> None:
-    known = replace(KNOWN, first_step=0, step=14, total=50, counted="epoch")
-    now = report(known, KNOWN.last_wall_time + 1.0)
-    assert (now.step, now.position, now.position_name, now.total) == (14, 15, "epoch", 50)
-    done = report(replace(known, step=49), KNOWN.last_wall_time + 1.0)
-    assert (done.state, done.place) == ("finished", "epoch 50 of 50")
-    left = report(replace(known, counted=""), KNOWN.last_wall_time + 1.0).eta_seconds - now.eta_seconds
-    assert left == pytest.approx(KNOWN.pace.seconds_per_step)
 
 
 def test_keras_counts_epochs_from_1_in_its_console_and_from_0_in_its_table(tmp_path: Path) -> None:

@@ -35,31 +35,26 @@ SAVED = "2026-03-05 08:06:40 INFO saved checkpoint step_400 in 3.1 s\n"
 
 
 @pytest.mark.parametrize(
-    ("sentence", "every", "name"),
+    ("sentence", "every", "on_disk", "name"),
     [
-        ("Continuing training from global step 400\n", 10, "resumed from 400"),
-        ("[rank0] resuming from checkpoint step_405\n", 10, "resumed from 405"),
-        ("Resuming from step 300\n", 10, "restart at 410"),
-        ("", 10, "restart at 410"),
-        (SAVED, 10, "resumed from 400"),
-        ("", 1, "resumed from 409"),
+        ("Continuing training from global step 400\n", 10, (), "resumed from 400"),
+        ("[rank0] resuming from checkpoint step_405\n", 10, (), "resumed from 405"),
+        ("Resuming from step 300\n", 10, (), "restart at 410"),
+        ("", 10, (), "restart at 410"),
+        (SAVED, 10, (), "resumed from 400"),
+        ("", 1, (), "resumed from 409"),
+        ("", 10, (300, 405, 500), "resumed from 405"),
+        ("", 10, (300, 400, 405), "restart at 410"),  # two are possible
     ],
 )
 def test_a_restart_is_named_by_what_the_log_says_then_by_what_is_certain(
-    tmp_path: Path, sentence: str, every: int, name: str
+    tmp_path: Path, sentence: str, every: int, on_disk: tuple[int, ...], name: str
 ) -> None:
     first = lines(range(10, 431, every), 8)
     run = log(tmp_path, first, sentence, lines(range(410, 601, every), 9))
+    run.checkpoints = on_disk
     assert restart_name(run, 410) == name
     assert restart_name(run, 410, "step") == name.replace("from", "from step").replace(" at", " at step")
-
-
-def test_one_checkpoint_on_disk_between_the_steps_names_the_restart(tmp_path: Path) -> None:
-    run = log(tmp_path, lines(range(10, 431, 10), 8), lines(range(410, 601, 10), 9))
-    run.checkpoints = (300, 405, 500)
-    assert restart_name(run, 410) == "resumed from 405"
-    run.checkpoints = (300, 400, 405)
-    assert restart_name(run, 410) == "restart at 410", "two are possible"
 
 
 def test_the_steps_and_the_time_that_a_resumed_run_lost(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 
 import psutil
+from support.event_points import event, records, scalar, version
 from support.terminal import Terminal
 
 ROUNDS = 10
@@ -82,19 +83,12 @@ def surroundings(tree: str, folder: Path) -> dict[str, str]:
     return {**settings, "PYTHONDONTWRITEBYTECODE": ""}
 
 
-def write_events(directory: Path) -> None:
-    """Write about 1 MB of events with tensorboard's own writer: 20 metrics, 1000 steps."""
-    from tensorboard.compat.proto.event_pb2 import Event
-    from tensorboard.compat.proto.summary_pb2 import Summary
-    from tensorboard.summary.writer.event_file_writer import EventFileWriter
-
-    writer = EventFileWriter(str(directory))
+def event_file() -> bytes:
+    """Return about 1 MB of events: 20 metrics, 1000 steps."""
     names = ["train/reward", "train/loss", "train/kl", *(f"train/metric_{i}" for i in range(17))]
-    for step in range(1000):
-        for number, name in enumerate(names):
-            value = Summary.Value(tag=name, simple_value=step * 0.001 + number)
-            writer.add_event(Event(wall_time=1.7e9 + step, step=step, summary=Summary(value=[value])))
-    writer.close()
+    rows = ((step, number, name) for step in range(1000) for number, name in enumerate(names))
+    points = (event(step, scalar(name, step * 0.001 + number), wall=1.7e9 + step) for step, number, name in rows)
+    return b"".join(records([version(), *points]))
 
 
 def write_corpora(folder: Path) -> dict[str, Callable[[bytes], object]]:
@@ -108,7 +102,7 @@ def write_corpora(folder: Path) -> dict[str, Callable[[bytes], object]]:
 
     for name in ("small", "large", "wide", *(f"many/trial_{n:02}" for n in range(100))):
         (folder / name).mkdir(parents=True)
-    write_events(folder / "small")
+    (folder / "small/events.out.tfevents.1700000000.host.1.0").write_bytes(event_file())
     (folder / "small/metrics.jsonl").write_text(rows(500, 12))
     console = (
         f"2024-05-01 10:{n // 60:02}:{n % 60:02} step {n}/900 loss: {1 / (n + 1):.4f} lr: 1e-4\n" for n in range(900)

@@ -71,7 +71,9 @@ def test_curve(case: dict[str, Any]) -> None:
             again = {name: np.concatenate((values, values[:60])) for name, values in curves.items()}
             [over] = (own for own in alerts_of(again, every) if own.rule == wanted["rule"])
             assert (over.key, over.value) == (alert.key, alert.value)
+            last = len(curves[alert.metric]) - 1
             assert over.until is not None
+            assert last <= over.until <= last + 4, "a median of nine points is back four points later"
 
 
 def assert_field(field: str, actual: Any, wanted: Any, values: Floats) -> None:

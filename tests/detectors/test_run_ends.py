@@ -19,6 +19,7 @@ from support.programs import run
 
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.model.alerts import Alert
 from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.sources import copies, filesystem
 from tuimon.sources.writers import writers
@@ -86,14 +87,13 @@ def configure(directory: Path, total: int, age: float) -> None:
     os.utime(config, (time.time() - age - 60,) * 2)
 
 
-def outcome(path: Path) -> tuple[ProgressReport, list[str]]:
-    """Return the progress of the run at `path` now, and the messages of its liveness alerts."""
+def outcome(path: Path) -> tuple[ProgressReport, list[Alert]]:
+    """Return the progress of the run at `path` now, and its liveness alerts."""
     monitor = LocalMonitor([path])
     monitor.update()
     snapshot = monitor.snapshot()
     (only,) = snapshot.runs
-    alerts = [alert.message for alert in snapshot.alerts if alert.rule == "liveness"]
-    return progress_of(only, time.time()), alerts
+    return progress_of(only, time.time()), [alert for alert in snapshot.alerts if alert.rule == "liveness"]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_event_file_that_a_process_holds_open(
     process = hold(path, mode) if mode else None
     progress, alerts = outcome(tmp_path / "run")
     assert (progress.state, progress.reason, len(alerts)) == (state, reason, count)
-    assert all(process is not None and f"(pid {process.pid}) has the log open" in alert for alert in alerts)
+    assert all(process is not None and f"(pid {process.pid}) has the log open" in alert.message for alert in alerts)
 
 
 def test_process_that_is_killed_ends_the_stall(tmp_path: Path, hold: Hold) -> None:
@@ -122,31 +122,31 @@ def test_process_that_is_killed_ends_the_stall(tmp_path: Path, hold: Hold) -> No
     process.wait()
     progress, alerts = outcome(tmp_path / "run")
     assert (progress.state, progress.is_early) == ("ended", True)
-    assert "ended early" in alerts[0]
-    assert "step 60 of 100" in alerts[0]
+    assert "ended early" in alerts[0].message
+    assert "step 60 of 100" in alerts[0].message
     assert run("check", str(tmp_path / "run"), expect=4).stdout.startswith("warning")
 
 
-@pytest.mark.parametrize(("age", "severity"), [(10800, "warning"), (90000, "info")])
-def test_stop_is_a_warning_for_a_day(tmp_path: Path, age: float, severity: str) -> None:
-    rows_of(tmp_path / "run", age)
-    configure(tmp_path / "run", 100, age)
-    monitor = LocalMonitor([tmp_path / "run"])
-    monitor.update()
-    assert progress_of(monitor.snapshot().runs[0], time.time()).has_died
-    assert [(alert.rule, alert.severity) for alert in monitor.snapshot().alerts] == [("liveness", severity)]
-
-
 @pytest.mark.parametrize(
-    ("total", "state", "age", "alerts"),
-    [(50, "finished", 150, 0), (51, "ended", 10800, 0), (60, "ended", 10800, 1), (60, "quiet", 150, 1)],
+    ("total", "age", "state", "has_died", "severities"),
+    [
+        (50, 150, "finished", False, []),
+        (51, 10800, "ended", False, []),
+        (60, 10800, "ended", True, ["warning"]),
+        (60, 150, "quiet", False, ["warning"]),
+        (100, 10800, "ended", True, ["warning"]),
+        (100, 90000, "ended", True, ["info"]),  # a stop is a warning for a day
+    ],
 )
-def test_total_decides_how_a_run_has_ended(tmp_path: Path, total: int, state: str, age: float, alerts: int) -> None:
+def test_total_decides_how_a_run_has_ended(
+    tmp_path: Path, total: int, age: float, state: str, has_died: bool, severities: list[str]
+) -> None:
     """A writer may open such a log for each line: that no process has it open shows nothing."""
     rows_of(tmp_path / "run", age)
     configure(tmp_path / "run", total, age)
     progress, found = outcome(tmp_path / "run")
-    assert (progress.state, len(found)) == (state, alerts)
+    assert (progress.state, progress.has_died) == (state, has_died)
+    assert [alert.severity for alert in found] == severities
 
 
 def test_console_of_a_living_process_is_a_sign_of_life(tmp_path: Path, hold: Hold) -> None:

@@ -36,50 +36,39 @@ def test_names_in_facts(topic: str, value: dict[str, Any], origin: int, name: st
     assert given_name(Fact(topic, value)) == (origin, name)
 
 
+GRPO, TIME, GIVEN_JOB = [(TRACKER, "grpo")], "hy/2026-11-21/01-41-19", (JOB, "grpo_math")
+
+
 @pytest.mark.parametrize(
-    ("directory", "trackers", "settings", "name"),
+    ("runs", "names"),
     [
-        (SESSION, ["grpo-1.5b"], [], "grpo-1.5b"),
-        (SESSION, [], ["llama-sft"], "llama-sft"),
-        ("sweep/lr1e-3", [], ["llama-sft"], "sweep/lr1e-3"),
-        ("sweep/lr1e-3", ["first", "second"], [], "sweep/lr1e-3"),
-        (SESSION, [], [], SESSION),
+        # a given name comes before that of the directory, unless it is a setting and the directory says more
+        ([(SESSION, [(TRACKER, "grpo-1.5b")])], ["grpo-1.5b"]),
+        ([(SESSION, [(SETTING, "llama-sft")])], ["llama-sft"]),
+        ([("sweep/lr1e-3", [(SETTING, "llama-sft")])], ["sweep/lr1e-3"]),
+        ([("sweep/lr1e-3", [(TRACKER, "first"), (TRACKER, "second")])], ["sweep/lr1e-3"]),
+        ([(SESSION, [])], [SESSION]),
+        # a chosen name comes before that of any directory and after that of a tracker
+        ([("sweep/lr1e-3", [(SETTING, "ppo"), (CHOSEN, "grpo-lr0.001")])], ["grpo-lr0.001"]),
+        ([("sweep/lr1e-3", [(CHOSEN, "grpo-lr0.001"), (TRACKER, "grpo")])], ["grpo"]),
+        # the job of hydra names a directory that is only a time
+        ([(TIME, [GIVEN_JOB])], ["grpo_math"]),
+        ([(TIME, [GIVEN_JOB, (SETTING, "ppo")])], ["ppo"]),
+        ([("hy/lr1e-3", [GIVEN_JOB])], ["hy/lr1e-3"]),
+        ([(f"multirun/{n}", [GIVEN_JOB]) for n in range(2)], ["grpo_math (multirun/0)", "grpo_math (multirun/1)"]),
+        # runs of one name are told apart, copies of one run by their directories
+        ([(SESSION, GRPO), (OTHER, GRPO), ("lr1e-3", GRPO), ("ppo", [])],
+         ["grpo (dqy890h6)", "grpo (a1b2c3d4)", "grpo (lr1e-3)", "ppo"]),
+        ([(f"{place}/{SESSION}", GRPO) for place in "xy"], ["grpo (x)", "grpo (y)"]),
+        ([(f"x/{SESSION}", GRPO), (f"y/{SESSION}", GRPO), (f"x/{OTHER}", GRPO)],
+         ["grpo (x/dqy890h6)", "grpo (y/dqy890h6)", "grpo (x/a1b2c3d4)"]),
+        ([(f"x/{SESSION}", GRPO), (f"y/{SESSION}", GRPO), ("x/lr1e-3", GRPO)],
+         ["grpo (x/dqy890h6)", "grpo (y/dqy890h6)", "grpo (x/lr1e-3)"]),
     ],
-)
-def test_a_given_name_comes_first(directory: str, trackers: list[str], settings: list[str], name: str) -> None:
-    given = [(TRACKER, name) for name in trackers] + [(SETTING, name) for name in settings]
-    assert display_names([(0, directory, given)]) == {0: name}
-
-
-def test_a_chosen_name_comes_before_that_of_any_directory_and_after_that_of_a_tracker() -> None:
-    assert display_names([(0, "sweep/lr1e-3", [(SETTING, "ppo"), (CHOSEN, "grpo-lr0.001")])]) == {0: "grpo-lr0.001"}
-    assert display_names([(0, "sweep/lr1e-3", [(CHOSEN, "grpo-lr0.001"), (TRACKER, "grpo")])]) == {0: "grpo"}
-
-
-def test_the_job_of_hydra_names_a_directory_that_is_only_a_time() -> None:
-    time, job = "hy/2026-11-21/01-41-19", (JOB, "grpo_math")
-    assert display_names([(0, time, [job])]) == {0: "grpo_math"}
-    assert display_names([(0, time, [job, (SETTING, "ppo")])]) == {0: "ppo"}
-    assert display_names([(0, "hy/lr1e-3", [job])]) == {0: "hy/lr1e-3"}
-    jobs = [(0, "multirun/0", [job]), (1, "multirun/1", [job])]
-    assert list(display_names(jobs).values()) == ["grpo_math (multirun/0)", "grpo_math (multirun/1)"]
-
-
-def test_runs_of_one_name_are_told_apart() -> None:
-    grpo = [(TRACKER, "grpo")]
-    runs = [(0, SESSION, grpo), (1, OTHER, grpo), (2, "lr1e-3", grpo), (3, "ppo", [])]
-    names = ["grpo (dqy890h6)", "grpo (a1b2c3d4)", "grpo (lr1e-3)", "ppo"]
-    assert list(display_names(runs).values()) == names
-
-
-def test_copies_of_one_run_are_told_apart_by_their_directories() -> None:
-    grpo = [(TRACKER, "grpo")]
-    copies = [(0, f"x/{SESSION}", grpo), (1, f"y/{SESSION}", grpo)]
-    assert list(display_names(copies).values()) == ["grpo (x)", "grpo (y)"]
-    names = ["grpo (x/dqy890h6)", "grpo (y/dqy890h6)", "grpo (x/a1b2c3d4)"]
-    assert list(display_names([*copies, (2, f"x/{OTHER}", grpo)]).values()) == names
-    names = ["grpo (x/dqy890h6)", "grpo (y/dqy890h6)", "grpo (x/lr1e-3)"]
-    assert list(display_names([*copies, (2, "x/lr1e-3", grpo)]).values()) == names
+)  # fmt: skip
+def test_display_names(runs: list[tuple[str, list[tuple[int, str]]]], names: list[str]) -> None:
+    shown = display_names([(number, directory, given) for number, (directory, given) in enumerate(runs)])
+    assert [shown[number] for number in range(len(runs))] == names
 
 
 def test_a_second_run_of_a_name_changes_the_first_one() -> None:

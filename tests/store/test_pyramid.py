@@ -193,6 +193,7 @@ def test_duration_counts_from_the_origin():
     np.testing.assert_array_equal(actual.first, [0.0, 2.0, 4.0, 6.0])
     np.testing.assert_array_equal(actual.last, [1.0, 3.0, 5.0, 7.0])
     assert curve.limits("duration") == (4.0, 18.0)
+    assert [curve.row_near(x, "duration") for x in (0.0, 4.0, 9.0, 99.0)] == [0, 0, 2, 7]
 
 
 def test_the_envelope_of_a_long_series_is_exact():
@@ -221,6 +222,8 @@ def test_points_are_sorted_by_wall_time():
     assert curve.limits("time") == (10.0, 14.0)
     assert curve.limits("duration") == (0.0, 4.0)
     assert curve.count_within(10, 15, "time") == 5
+    assert [curve.row_near(x, "time") for x in (0.0, 11.2, 13.1)] == [0, 3, 5], "the nearest"
+    assert curve.row_near(1.2, "duration") == 3
 
 
 def test_steps_beyond_float_precision():

@@ -7,6 +7,7 @@ import math
 import threading
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -432,44 +433,33 @@ def with_sources(**sources):
     return log.run
 
 
-def test_sources_with_different_steps_do_not_determine_the_last_step():
-    timesteps = range(512, 20_481, 512)
-    run = with_sources(
-        monitor=(20, {"r": range(249), "l": range(249), "t": range(249)}),
-        events=(40, {"train/loss": timesteps, "time/fps": timesteps}),
-        progress=(30, {"train/loss": timesteps, "time/iterations": timesteps}),
-    )
-    assert run.last_step == 20_480
-    assert (run.last_step_of("monitor"), run.last_step_of("progress"), run.last_step_of("none")) == (248, 20_480, None)
-    assert [run.has_main_steps(source) for source in ("events", "progress", "monitor", "none")] == [
-        True,
-        True,
-        False,
-        True,
-    ]
-    assert run.main_metrics == {"train/loss", "time/fps", "time/iterations"}
-    assert run.busiest_metrics[0] in run.main_metrics
-    assert set(run.busiest_metrics[-3:]) == {"r", "l", "t"}
+EVERY_512 = range(512, 20_481, 512)
+GPUS = {f"system/gpu.0.quantity{number}": [0, 45_000, 90_000] for number in range(20)}
+SOURCES: list[tuple[dict[str, tuple[int, dict[str, Any]]], int, set[str]]] = [
+    ({"monitor": (20, dict.fromkeys("rlt", range(249))),
+      "events": (40, dict.fromkeys(("train/loss", "time/fps"), EVERY_512)),
+      "progress": (30, dict.fromkeys(("train/loss", "time/iterations"), EVERY_512))},
+     20_480, {"train/loss", "time/fps", "time/iterations"}),  # the monitor counts episodes
+    ({"events": (40, dict.fromkeys(("loss", "lr"), range(100))), "document": (30, {"val": range(0, 101, 10)})},
+     99, {"loss", "lr", "val"}),  # no common metric, at the same step
+    ({"wandb": (50, {"hp_metric": [0]}), "table": (20, dict.fromkeys(("loss", "acc"), range(50)))},
+     49, {"loss", "acc"}),  # few metrics do not represent a run beside many
+    ({"wandb": (50, {"hp_metric": [0]})}, 0, {"hp_metric"}),
+    ({"gpu": (11, GPUS), "train": (10, {"loss": [0, 15, 30]})}, 30, {"loss"}),  # measurements of a machine
+    ({"other": (11, GPUS), "train": (10, {"loss": [0, 15, 30]})}, 90_000, {*GPUS}),
+]  # fmt: skip
 
 
-def test_a_source_without_common_metrics_at_the_same_step_has_main_steps():
-    run = with_sources(events=(40, {"loss": range(100), "lr": range(100)}), document=(30, {"val": range(0, 101, 10)}))
-    assert run.has_main_steps("document")
-    assert run.main_metrics == {"loss", "lr", "val"}
-
-
-def test_the_best_source_represents_the_run_unless_it_has_few_metrics():
-    hparams = (50, {"hp_metric": [0]})
-    run = with_sources(wandb=hparams, table=(20, {"loss": range(50), "acc": range(50)}))
-    assert run.last_step == 49
-    only = with_sources(wandb=hparams)
-    assert (only.last_step, only.busiest_metrics) == (0, ("hp_metric",))
-
-
-@pytest.mark.parametrize(("source", "step"), [("gpu", 30), ("other", 90_000)])
-def test_measurements_of_a_machine_do_not_represent_a_run(source, step):
-    gpus = {f"system/gpu.0.quantity{number}": [0, 45_000, 90_000] for number in range(20)}
-    assert with_sources(**{source: (11, gpus), "train": (10, {"loss": [0, 15, 30]})}).last_step == step
+@pytest.mark.parametrize(("sources", "last", "main"), SOURCES)
+def test_sources_whose_steps_are_those_of_the_run(sources, last, main):
+    run = with_sources(**sources)
+    assert (run.last_step, run.main_metrics) == (last, main)
+    assert set(run.busiest_metrics[: len(main)]) == main
+    assert run.last_step_of("none") is None
+    assert run.has_main_steps("none")
+    for source, (_, metrics) in sources.items():
+        assert run.last_step_of(source) == max(map(max, metrics.values()))
+        assert run.has_main_steps(source) is not main.isdisjoint(metrics)
 
 
 def test_console_facts_are_limited():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -37,6 +38,12 @@ def run_process(
     assert done.returncode == expect, done.stderr
     assert "Traceback" not in done.stderr
     return done
+
+
+def default_signals() -> None:
+    """Let signals end the program, as a shell does; under nohup some are inherited as ignored."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def same_number(ours: str, theirs: str) -> bool:

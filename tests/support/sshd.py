@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from support.programs import default_signals
+
 PATIENCE = 60.0
 """Seconds within which a server must answer."""
 
@@ -127,12 +129,6 @@ class Sshd:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-
-def default_signals() -> None:
-    """Restore the signals that a test may have been started with as ignored."""
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_DFL)
 
 
 def children(pid: int) -> list[int]:

@@ -17,6 +17,8 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
+from support.programs import default_signals
+
 TUIMON = (sys.executable, "-m", "tuimon")
 
 
@@ -24,8 +26,7 @@ def _take_terminal(controlling: bool) -> None:
     os.setsid()
     if controlling:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)  # as a shell does; under nohup some are inherited as ignored
+    default_signals()
 
 
 class Terminal:

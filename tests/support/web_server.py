@@ -15,6 +15,8 @@ from types import TracebackType
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from support.programs import default_signals
+
 PATIENCE = 60.0
 """Seconds to wait for an answer."""
 
@@ -35,7 +37,7 @@ class WebServer:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=_as_a_shell_does,
+            preexec_fn=default_signals,
         )
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().strip()
@@ -89,11 +91,6 @@ class WebServer:
         pid = self.process.pid
         text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
         return [int(word) for word in text.split()]
-
-
-def _as_a_shell_does() -> None:
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)  # under nohup some are inherited as ignored
 
 
 class Event(NamedTuple):
