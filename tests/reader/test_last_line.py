@@ -107,22 +107,21 @@ def test_writers_of_all_logs_are_searched_for_together(tmp_path: Path, monkeypat
     assert len(searches) == 1
 
 
-@pytest.mark.parametrize("torn", ["step 9 loss 0.", "step 9 loss 1e-", "step 9 loss", "step 9 loss="])
-def test_line_that_is_cut_within_a_number_gives_no_point(tmp_path: Path, torn: str) -> None:
-    write(tmp_path / "train.log", LOGS["train.log"] + torn, 3600)
-    assert len(open_run(tmp_path).runs[0].curve("loss")) == 8
+BUFFER = "x" * (4096 - len(LOGS["train.log"] + LAST["train.log"]) - 1) + "\n"
 
 
-def test_log_that_was_cut_where_its_buffer_was_written_gives_no_last_point(tmp_path: Path) -> None:
-    text = LOGS["train.log"] + LAST["train.log"]
-    write(tmp_path / "train.log", "x" * (4096 - len(text) - 1) + "\n" + text, 3600)
-    assert len(open_run(tmp_path).runs[0].curve("loss")) == 8
-
-
-def test_row_with_fewer_cells_is_no_row(tmp_path: Path) -> None:
-    write(tmp_path / "metrics.csv", "step,loss,lr\n1,0.5,0.1\n2,0.25,0.1\n3,0.12", 3600)
-    [run] = open_run(tmp_path).runs
-    assert run.curve("loss").values.tolist() == [0.5, 0.25]
+@pytest.mark.parametrize(
+    ("name", "text", "rows"),
+    [
+        *(("train.log", LOGS["train.log"] + torn, 8) for torn in ("step 9 loss 0.", "step 9 loss 1e-", "step 9 loss")),
+        ("train.log", LOGS["train.log"] + "step 9 loss=", 8),
+        ("train.log", BUFFER + LOGS["train.log"] + LAST["train.log"], 8),  # cut where a buffer was written
+        ("metrics.csv", "step,loss,lr\n1,0.5,0.1\n2,0.25,0.1\n3,0.12", 2),
+    ],
+)
+def test_line_that_is_cut_gives_no_point(tmp_path: Path, name: str, text: str, rows: int) -> None:
+    write(tmp_path / name, text, 3600)
+    assert len(open_run(tmp_path).runs[0].curve("loss")) == rows
 
 
 def test_rows_that_wait_for_a_bar_are_read_once_the_log_has_ended(tmp_path: Path) -> None:

@@ -164,17 +164,6 @@ def test_an_event_file_that_ends_within_a_record_and_a_new_one(tmp_path: Path) -
         live.until_points("loss", [*((step, step / 2) for step in range(3)), *((s, s / 4) for s in range(3, 8))])
 
 
-def test_a_table_that_ends_within_a_row_is_continued(tmp_path: Path) -> None:
-    table = tmp_path / "metrics.csv"
-    table.write_text("step,loss\n" + "".join(f"{step},{value(step)!r}\n" for step in range(4)) + "4,0.")
-    with Live(tmp_path) as live:
-        live.until_points("loss", points(range(4)))
-        append(table, "".join(f"{step},{value(step)!r}\n" for step in range(5, 8)))
-        wanted = points([*range(4), 6, 7])  # the torn row and the one that was written onto it are one bad row
-        live.until_points("loss", wanted)
-        assert live.snapshot.runs[0].streams[0].status.damaged == 1
-
-
 def test_a_killed_reader_is_restarted_each_time(live: Live, log: Path) -> None:
     for kill in range(3):
         pid = live.monitor.process_id
@@ -240,48 +229,6 @@ def test_two_hundred_runs_at_once(live: Live, log: Path) -> None:
         return {source: [step for step, _ in points] for (source, _), points in held(snapshot).items()}
 
     live.until(lambda snapshot: steps_of(snapshot) == {"run/metrics.jsonl": list(range(5)), **wanted})
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
-def test_read_permission_is_revoked_and_restored(live: Live, log: Path) -> None:
-    log.chmod(0)
-    append_as_owner = rows([5])
-    live.until(lambda snapshot: snapshot.runs[0].streams[0].status.state == "unreadable")
-    log.chmod(0o600)
-    append(log, append_as_owner)
-    live.until_points("loss", points(range(6)))
-
-
-def test_a_disk_that_is_temporarily_full(tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], capture_output=True)
-    if mounted.returncode:
-        pytest.skip("no tiny file system can be mounted here")
-    try:
-        log = disk / "metrics.jsonl"
-        ballast = disk / "ballast.bin"
-        ballast.write_bytes(bytes(52 << 10))
-        with Live(disk) as live, log.open("ab", buffering=0) as file:
-            step = 0
-            while True:
-                row = rows([step], note="x" * 90).encode()
-                written = file.write(row) if _room(disk) else 0
-                if written < len(row):
-                    break
-                step += 1
-            assert written or step > 50
-            live.until_points("loss", points(range(step)))
-            ballast.unlink()
-            append(log, rows(range(step, step + 5)))
-            live.until_points("loss", points(range(step + 5)))
-    finally:
-        subprocess.run(["umount", disk], check=True)
-
-
-def _room(disk: Path) -> int:
-    status = os.statvfs(disk)
-    return status.f_bavail * status.f_bsize
 
 
 # ---------------------------------------------------------------------- garbage in every format's live file

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
-import threading
 import tracemalloc
 import zlib
 from collections.abc import Callable
@@ -13,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-import tuimon
 from tuimon.commands import main
 from tuimon.errors import FormatError
 from tuimon.model.events import StreamFound
@@ -73,60 +71,35 @@ def rows_without_time(name: str, start: int, stop: int) -> bytes:
     return "".join(row.format(step, 1 / (1 + step)) for step in range(start, stop)).encode()
 
 
-@pytest.mark.parametrize(
-    ("name", "copied", "poll"),
-    [
-        *(("log.jsonl", False, False), ("log.jsonl", True, True), ("train.log", False, True)),
-        *(("train.log", True, False), ("metrics.csv", False, False), ("metrics.csv", True, False)),
-    ],
-)
-def test_log_without_times_that_is_rotated_while_it_is_followed(
-    tmp_path: Path, name: str, copied: bool, poll: bool
-) -> None:
-    """The file moved aside is found last, but its points come first, as for a reader that starts now."""
-    log, header = tmp_path / name, b"step,loss\n" if name == "metrics.csv" else b""
-    log.write_bytes(header + rows_without_time(name, 0, 50))
-    follower = tuimon.follow(tmp_path, interval=0.05, poll=poll)
-    timer = threading.Timer(20, follower.close)
-    timer.start()
-    steps: list[list[int]] = []
-    for [run] in follower:
-        steps.append(run["loss"].steps.tolist())
-        if steps[-1] == list(range(50)) and not (tmp_path / f"{name}.1").exists():
-            if copied:
-                shutil.copy(log, tmp_path / f"{name}.1")
-                log.write_bytes(b"")
-            else:
-                log.rename(tmp_path / f"{name}.1")
-            log.write_bytes(header + rows_without_time(name, 50, 80))
-        elif steps[-1] == list(range(80)):
-            with log.open("ab") as file:
-                file.write(rows_without_time(name, 80, 90))
-        elif steps[-1] == list(range(90)):
-            break
-    timer.cancel()
-    follower.close()
-    assert steps[-1] == list(range(90))
-    assert run["loss"].superseded == 0
-    [fresh] = open_run(tmp_path).runs
-    assert fresh.curve("loss").steps.tolist() == list(range(90))
-
-
 @pytest.mark.parametrize("name", ["log.jsonl", "train.log", "metrics.csv"])
-def test_points_from_before_a_truncation_survive_a_rotation(tmp_path: Path, name: str) -> None:
-    log, header = tmp_path / name, b"step,loss\n" if name == "metrics.csv" else b""
-    log.write_bytes(header + rows_without_time(name, 0, 50))
+@pytest.mark.parametrize("how", ["renamed", "copied", "truncated before"])
+def test_log_without_times_that_is_rotated_while_it_is_followed(tmp_path: Path, name: str, how: str) -> None:
+    """The file moved aside is found last, but its points come first, as for a reader that starts now."""
+    log, aside, header = tmp_path / name, tmp_path / f"{name}.1", b"step,loss\n" if name == "metrics.csv" else b""
     monitor = LocalMonitor([str(tmp_path)])
-    monitor.update()
-    log.write_bytes(header + rows_without_time(name, 50, 80))
-    monitor.update()
-    log.rename(tmp_path / f"{name}.1")
-    log.write_bytes(header + rows_without_time(name, 80, 90))
-    for _ in range(3):
-        monitor.update()
+    parts = [range(50), range(50, 80), range(80, 90)]
+    for number, part in enumerate(parts):
+        rotates = number == (2 if how == "truncated before" else 1)
+        if rotates and how == "copied":
+            shutil.copy(log, aside)
+            log.write_bytes(b"")
+        elif rotates:
+            log.rename(aside)
+        text = rows_without_time(name, part.start, part.stop)
+        if number == 2 and not rotates:
+            log.write_bytes(log.read_bytes() + text)
+        else:
+            log.write_bytes(header + text)
+        for _ in range(3):
+            monitor.update()
     [run] = monitor.snapshot().runs
-    assert run.curve("loss").steps.tolist() == list(range(90))
-    assert run.curve("loss").values.tolist() == pytest.approx([1 / (1 + step) for step in range(90)], abs=1e-6)
+    curve = run.curve("loss")
+    assert curve.steps.tolist() == list(range(90))
+    assert curve.values.tolist() == pytest.approx([1 / (1 + step) for step in range(90)], abs=1e-6)
+    if how != "truncated before":
+        assert curve.superseded == 0
+        [fresh] = open_run(tmp_path).runs
+        assert fresh.curve("loss").steps.tolist() == list(range(90))
 
 
 @pytest.mark.parametrize("name", ["train.log", "metrics.csv", "log.jsonl"])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -157,7 +155,7 @@ def test_a_repository_alone_beside_a_run_and_above_several(aim: Path) -> None:
     assert len(EventLog().feed(read_all(Collector([str(aim.parent)]))).notices) == 1, "one notice of a format"
 
 
-def test_the_screen_shows_the_notice(aim: Path) -> None:
+def test_the_screen_shows_the_notice(aim: Path, capsys: pytest.CaptureFixture[str]) -> None:
     metrics(aim / "metrics.jsonl")
     monitor = LocalMonitor([aim])
     monitor.update()
@@ -169,11 +167,8 @@ def test_the_screen_shows_the_notice(aim: Path) -> None:
     bar = AlertBar()._content(snapshot, run, 500)
     assert bar[1][1] is Role.WARNING
     assert "Aim repository, not read" in bar[1][0]
-    done = subprocess.run(
-        [sys.executable, "-m", "tuimon", "doctor", "--strict", str(aim)], capture_output=True, text=True
-    )
-    assert done.returncode == 5
-    assert ADVICE in done.stdout
+    assert main(["doctor", "--strict", str(aim)]) == 5
+    assert ADVICE in capsys.readouterr().out
 
 
 @pytest.fixture

@@ -192,21 +192,6 @@ def test_links_and_special_files(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="no directory is closed to root")
-def test_a_directory_without_permission(tmp_path: Path) -> None:
-    make(tmp_path, "closed/a.json", "open/b.json")
-    (tmp_path / "closed").chmod(0)
-    try:
-        result = scan([str(tmp_path)], wants)
-        assert paths_of(result, tmp_path) == ["open/b.json"]
-        assert [(problem.path, problem.reason) for problem in result.problems] == [
-            (str(tmp_path / "closed"), "permission denied")
-        ]
-    finally:
-        (tmp_path / "closed").chmod(0o700)
-    assert paths_of(rescan(result), tmp_path) == ["closed/a.json", "open/b.json"]
-
-
 def test_a_directory_that_cannot_be_listed_does_not_stop_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,12 +203,14 @@ def test_a_directory_that_cannot_be_listed_does_not_stop_the_rest(
             raise PermissionError(13, "Permission denied")
         return real(path)
 
-    monkeypatch.setattr(os, "scandir", refuse)
-    result = scan([str(tmp_path)], wants)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", refuse)
+        result = scan([str(tmp_path)], wants)
     assert paths_of(result, tmp_path) == ["a/1.json", "c/3.json"]
     assert [(problem.path, problem.reason) for problem in result.problems] == [
         (str(tmp_path / "b"), "permission denied")
     ]
+    assert paths_of(rescan(result), tmp_path) == ["a/1.json", "b/2.json", "c/3.json"]
 
 
 @pytest.mark.parametrize(
