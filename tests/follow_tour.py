@@ -8,7 +8,6 @@ what is printed in bold must appear on the screen. Takes two minutes and a netwo
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -21,6 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from support.grid import Grid
+from support.programs import write_two_runs
 from support.terminal import Terminal
 
 ROOT = Path(__file__).parent.parent
@@ -61,15 +61,6 @@ def follow_keys(terminal: Terminal) -> None:
         print(f"{keys or 'start'}: {', '.join(re.findall(r'[*]{2}(.+?)[*]{2}', description))}")
 
 
-def write_two_runs(folder: Path) -> None:
-    """Write runs/a and runs/b, which the second part of the page is about."""
-    for name in ("a", "b"):
-        (folder / "runs" / name).mkdir(parents=True)
-        rows = ({"step": step, "loss": 2 / step, "eval_loss": 3 / step, "reward": step / 9} for step in range(1, 40))
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-        (folder / "runs" / name / "metrics.jsonl").write_text(text)
-
-
 def run_commands(commands: list[str], programs: Path, folder: Path) -> None:
     """Run commands. Raises AssertionError if one fails; `check` exits with 4."""
     for command in commands:
@@ -98,7 +89,7 @@ def main(arguments: list[str]) -> None:
                 terminal.read(1.0)
             assert terminal.wait() == 0
         run_commands(rest, programs, folder)
-        write_two_runs(folder)
+        write_two_runs(folder / "runs")
         run_commands(commands_of(MORE), programs, folder)
 
 

@@ -69,7 +69,7 @@ def same(event: Event, other: Event) -> bool:
     if isinstance(event, Columns) and isinstance(other, Columns):
         names = ("metric", "counts", "steps", "values", "wall_times")
         return event.stream == other.stream and all(
-            np.array_equal(getattr(event, n), getattr(other, n), equal_nan=n in ("values", "wall_times")) for n in names
+            getattr(event, name).tobytes() == getattr(other, name).tobytes() for name in names
         )
     return repr(event) == repr(other)  # NaN is equal to NaN here
 
@@ -87,13 +87,6 @@ def test_any_split_of_the_pipe_gives_the_same_events(events: list[Event], data: 
     assert len(got) == len(events)
     assert all(same(a, b) for a, b in zip(got, events, strict=True))
     assert decoder.pending == 0
-
-
-def test_values_are_bit_exact() -> None:
-    [event] = FrameDecoder().feed(encode(columns()))
-    assert isinstance(event, Columns)
-    assert event.values.tobytes() == columns().values.tobytes()
-    assert event.steps.tolist() == [-5, 2**62, 1]
 
 
 @given(st.binary(max_size=300))

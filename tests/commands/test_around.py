@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -48,19 +47,28 @@ def test_each_metric_has_its_last_point_at_or_before_the_step(log: Path) -> None
     assert len(around(run, 34, stop=lambda: len(seen) == 2 or seen.append("") is not None)) == 2
 
 
-def test_a_jump_in_a_falling_loss_is_unusual(tmp_path: Path) -> None:
-    """The 64 points before include the descent, whose spread hides the jump; a schedule has no noise, and no jumps."""
-    noise = np.random.default_rng(1).normal(0, 0.02, 60)
-    loss = 0.9 + 1.6 * np.exp(-np.arange(60) / 12) + noise
-    loss[34] += 2.5
+def test_what_is_unusual(tmp_path: Path) -> None:
+    """The 64 points before the jump of `falls` include a descent, whose spread hides it; `rate` has no noise."""
+    falls = 0.9 + 1.6 * np.exp(-np.arange(60) / 12) + np.random.default_rng(1).normal(0, 0.02, 60)
+    falls[34] += 2.5
     rate = np.minimum(np.arange(60) / 40, 2 - np.arange(60) / 40)
-    rows = [{"step": step, "loss": loss[step], "lr": rate[step]} for step in range(60)]
-    write_rows(tmp_path, rows)
+    often = [-0.1 - 0.05 * (step % 4) if step % 12 == 7 else 0.004 + 0.001 * (step % 3) for step in range(200)]
+    often[151], often[180] = often[7], 1.5
+    huge = [1.7e308 * (-1) ** step for step in range(40)]
+    onset = [1.0 + 0.01 * (step % 3) for step in range(60)] + [9.0] * 20
+    series = {"falls": falls, "rate": rate, "often": often, "huge": huge, "onset": onset}
+    write_rows(tmp_path, ({"step": s} | {name: v[s] for name, v in series.items() if s < len(v)} for s in range(200)))
     (run,) = open_run(tmp_path).runs
-    unusual = {step: [entry.name for entry in around(run, step) if entry.unusual] for step in range(60)}
-    assert {step: names for step, names in unusual.items() if names} == {34: ["loss"]}
-    jump = around(run, 34)[0]
-    assert jump.usual == np.median(loss[25:34])
+    at = [{entry.name: entry for entry in around(run, step)} for step in range(200)]
+    assert [step for step in range(60) if at[step]["falls"].unusual] == [34]
+    assert not any(at[step]["rate"].unusual for step in range(60))
+    assert at[34]["falls"].usual == np.median(falls[25:34])
+    assert (at[151]["often"].unusual, at[180]["often"].unusual) == (False, True)
+    assert at[39]["huge"].distance is not None
+    assert math.isfinite(at[39]["huge"].distance)
+    assert not at[39]["huge"].unusual
+    first = [first_unusual(run, "onset", step) for step in (60, 57, 52, 51, 200)]
+    assert first == [60, 60, 60, 51, 200], "at most eight points after an onset"
 
 
 def test_unusual_values_are_marked(log: Path) -> None:
@@ -73,38 +81,6 @@ def test_unusual_values_are_marked(log: Path) -> None:
     text = run("summary", str(log), "--step", "30", "--unusual").stdout
     assert "usual distances from 1.1" in text
     assert "lr" not in text.split()
-
-
-def test_jumps_of_a_metric_that_often_jumps_are_usual(tmp_path: Path) -> None:
-    values = [0.004 + 0.001 * (step % 3) for step in range(200)]
-    for step in range(7, 200, 12):
-        values[step] = -0.1 - 0.05 * (step % 4)
-    values[151], values[180] = values[7], 1.5
-    write_metrics(tmp_path, values)
-    (run,) = open_run(tmp_path).runs
-    [jump], [spike] = around(run, 151), around(run, 180)
-    assert (jump.unusual, spike.unusual) == (False, True)
-
-
-def test_values_near_the_largest_float_have_deviations(tmp_path: Path) -> None:
-    write_metrics(tmp_path, [1.7e308 * (-1) ** step for step in range(40)], "activation")
-    (run,) = open_run(tmp_path).runs
-    [entry] = around(run, 39)
-    assert entry.distance is not None
-    assert math.isfinite(entry.distance)
-    assert not entry.unusual
-
-
-def test_the_first_unusual_step_is_at_most_eight_points_after_an_onset(tmp_path: Path) -> None:
-    write_metrics(tmp_path, [1.0 + 0.01 * (step % 3) for step in range(60)] + [9.0] * 20)
-    (run,) = open_run(str(tmp_path)).runs
-    assert [first_unusual(run, "loss", step) for step in (60, 57, 52, 51, 200)] == [60, 60, 60, 51, 200]
-
-
-def write_metrics(directory: Path, values: Sequence[float], name: str = "loss") -> None:
-    """Write the values of a metric from step 0 on."""
-    rows = (f'{{"step": {step}, "{name}": {value!r}}}\n' for step, value in enumerate(values))
-    (directory / "metrics.jsonl").write_text("".join(rows))
 
 
 def test_json_and_text_of_a_step(log: Path) -> None:

@@ -23,13 +23,6 @@ from tuimon.model.alerts import Alert
 DATA = Path(__file__).parent.parent / "data"
 NOW = START + 86400
 NAN = str(DATA / "json" / "hf_trainer_nan")
-HEALTHY = (
-    "csv/sb3",
-    "csv/lightning",
-    "console/rlinf_run.log",
-    "exports/qwen3vl_lora",
-    "exports/qwen3vl_dpo",
-)
 
 
 def growing(path: Path, values: list[float], pace: float = 1.0) -> Path:
@@ -52,10 +45,9 @@ def test_nan_is_an_alert_of_its_run_with_the_reason() -> None:
     assert "critical  training_nan.csv: loss is NaN since epoch 3; 1 of 4 points" in tables
 
 
-def test_healthy_runs_exit_with_0() -> None:
-    for name in HEALTHY:
-        document = json.loads(run("check", str(DATA / name), "--json").stdout)
-        assert (document["schema"], document["standing"], document["alerts"]) == (1, 0, []), name
+def test_a_healthy_run_exits_with_0() -> None:
+    document = json.loads(run("check", str(DATA / "csv" / "sb3"), "--json").stdout)
+    assert (document["schema"], document["standing"], document["alerts"]) == (1, 0, [])
 
 
 def test_json_contains_every_alert_and_run(tmp_path: Path) -> None:

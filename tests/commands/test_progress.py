@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.programs import write_rows
 
 from tuimon.commands import _stderr, main
 
@@ -46,9 +47,7 @@ class TerminalError(io.StringIO):
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
     for name in "ab":
-        rows = [json.dumps({"step": step, "reward": step / 100}) for step in range(100)]
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "metrics.jsonl").write_text("\n".join(rows) + "\n")
+        write_rows(tmp_path / name, ({"step": step, "reward": step / 100} for step in range(100)))
     (tmp_path / "job").mkdir()
     for rank in range(3):
         lines = [f"[rank{rank}]: step {step} loss {1 / (step + 1):.4f}" for step in range(50)]

@@ -78,7 +78,7 @@ def test_wait_waits(tmp_path: Path) -> None:
         assert until(program, "points")["start"] == 0
 
 
-def test_a_consumer_that_does_not_read_costs_no_memory(tmp_path: Path) -> None:
+def test_a_consumer_that_does_not_read_costs_no_memory_and_one_that_closes_ends_it(tmp_path: Path) -> None:
     append(tmp_path, 1, 200, WIDE)
     with watching(str(tmp_path)) as program:
         assert program.stdout is not None
@@ -97,6 +97,12 @@ def test_a_consumer_that_does_not_read_costs_no_memory(tmp_path: Path) -> None:
                 if line["metric"] == f"m{WIDE - 1}/loss" and len(received[line["metric"]]) == 4000:
                     break
         assert received == wanted
+        program.stdout.close()
+        append(tmp_path, 4001, 4300, WIDE)
+        assert program.wait(60) == 0
+        assert program.stderr is not None
+        assert program.stderr.read() == ""
+        program.stdout = open(os.devnull)  # noqa: SIM115  for communicate
 
 
 def fill(pipe: IO[str]) -> None:
@@ -106,15 +112,3 @@ def fill(pipe: IO[str]) -> None:
     while int.from_bytes(count, sys.byteorder) < enough:
         time.sleep(0.01)
         fcntl.ioctl(pipe, termios.FIONREAD, count)
-
-
-def test_a_consumer_that_closes_ends_it_quietly(tmp_path: Path) -> None:
-    append(tmp_path, 1, 300, WIDE)
-    with watching(str(tmp_path)) as program:
-        until(program, "run")
-        assert program.stdout is not None
-        program.stdout.close()
-        assert program.wait(60) == 0
-        assert program.stderr is not None
-        assert program.stderr.read() == ""
-        program.stdout = open(os.devnull)  # noqa: SIM115  for communicate

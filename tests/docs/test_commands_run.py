@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import DATA
-from support.programs import run, run_process, write_rows
+from support.programs import run, run_process, write_two_runs
 
 from tuimon.commands import commands, main, parser_of
 
@@ -46,9 +46,7 @@ def words_of(line: str, tmp_path: Path) -> list[str]:
 @pytest.fixture
 def two_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The directory `runs`, with the runs a and b, in the current directory."""
-    for name in ("a", "b"):
-        rows = [{"step": step, "loss": 2 / step, "eval_loss": 3 / step, "reward": step / 9} for step in range(1, 40)]
-        write_rows(tmp_path / "runs" / name, ({**row, "num_tokens": 512 * row["step"]} for row in rows))
+    write_two_runs(tmp_path / "runs")
     monkeypatch.chdir(tmp_path)
     return tmp_path / "runs"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from support.event_points import event, file_of, text
+from support.programs import run
 from support.written_texts import ATTEMPTS, HOSTILE, PROMPTS, write_run, write_step
 
-from tuimon.commands import main
 from tuimon.samples import Sample, Shape, flags
 from tuimon.samples.discovery import Location, samples_in
 from tuimon.samples.library import Entry, Library
@@ -24,8 +24,15 @@ def library(path: Path) -> Library:
 
 
 def test_steps_of_files_and_the_texts_of_entries(tmp_path: Path) -> None:
-    run = write_run(tmp_path, range(1, 12))
-    texts = library(run)
+    """A place outside of the run is read like the run."""
+    own, outside = write_run(tmp_path / "run", range(1, 12)), tmp_path / "elsewhere"
+    for step in (2, 17):
+        write_step(outside, step)
+    both = Library([str(own), str(outside)])
+    both.refresh()
+    assert both.steps == (*range(1, 12), 17)
+    assert len(both.entries(2)) == 2 * PROMPTS * ATTEMPTS
+    texts = library(own)
     assert texts.steps == tuple(range(1, 12)), "the file of metrics has none"
     parts: list[int] = []
     entries = texts.entries(10, lambda entries: parts.append(len(entries)))
@@ -42,19 +49,19 @@ def test_steps_of_files_and_the_texts_of_entries(tmp_path: Path) -> None:
 
 
 def test_new_grown_and_removed_files(tmp_path: Path) -> None:
-    run = write_run(tmp_path, range(1, 3))
-    texts = library(run)
+    path = write_run(tmp_path, range(1, 3))
+    texts = library(path)
     before = texts.entries(2)
     assert texts.refresh() == set()
-    with (run / "rollouts" / "2.jsonl").open("a", encoding="utf-8") as file:
+    with (path / "rollouts" / "2.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"input": "one more", "output": "text", "score": 1.0, "step": 2}\n{"input": "torn')
-    write_step(run, 3)
-    (run / "rollouts" / "1.jsonl").unlink()
+    write_step(path, 3)
+    (path / "rollouts" / "1.jsonl").unlink()
     assert texts.refresh() == {1, 2, 3}
     assert texts.steps == (2, 3)
     assert [entry.head for entry in texts.entries(2)] == [*(entry.head for entry in before), "text"]
     gone: Entry = texts.entries(3)[0]
-    (run / "rollouts" / "3.jsonl").unlink()
+    (path / "rollouts" / "3.jsonl").unlink()
     assert texts.sample(gone) is None
 
 
@@ -130,9 +137,7 @@ def test_step_that_is_written_after_its_samples_is_that_of_all_of_them(tmp_path:
     assert len(texts.entries(12)) == count
 
 
-def test_skipped_lines_and_token_ids_are_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_skipped_lines_and_token_ids_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_lines, "MAX_DOCUMENT", 3 << 20)
     path = tmp_path / "completions.jsonl"
 
@@ -149,23 +154,12 @@ def test_skipped_lines_and_token_ids_are_reported(
     texts.refresh()
     assert texts.steps == (1, 3, 4)
     assert list(texts.problems.values()) == [problem]
-    assert main(["samples", str(tmp_path)]) == 0
-    assert problem in capsys.readouterr().err
+    assert problem in run("samples", str(tmp_path)).stderr
     row = {"step": 1, "prompt_idx": 0, "prompt_tokens": [1, 2], "response_tokens": [3], "reward": 1.0}
     path.write_text(json.dumps(row) + "\n")
     texts.refresh()
     assert texts.steps == ()
     assert ["token ids without texts" in text for text in texts.problems.values()] == [True]
-
-
-def test_a_place_outside_of_the_run_is_read_like_the_run(tmp_path: Path) -> None:
-    run, outside = write_run(tmp_path / "run", range(1, 3)), tmp_path / "elsewhere"
-    write_step(outside, 2)
-    write_step(outside, 7)
-    texts = Library([str(run), str(outside)])
-    texts.refresh()
-    assert texts.steps == (1, 2, 7)
-    assert len(texts.entries(2)) == 2 * PROMPTS * ATTEMPTS
 
 
 def test_only_new_rows_of_a_file_of_many_steps_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,13 +8,14 @@ import random
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from support.written_texts import PROMPTS, write_run
 
 from tuimon.analysis.text_check import parts_sentence, shares_sentence
 from tuimon.samples.difference import differences
 from tuimon.samples.discovery import Location, advice
 from tuimon.samples.fields import sample_of
-from tuimon.samples.library import Entry, Library, entry_of
+from tuimon.samples.library import Library, entry_of
 from tuimon.samples.selection import (
     SORTS,
     comparison,
@@ -34,20 +35,12 @@ def library(tmp_path: Path) -> Library:
     return found
 
 
-def with_rewards(library: Library, rewards: list[float | None]) -> list[Entry]:
-    from msgspec.structs import replace
-
-    pairs = zip(library.entries(2), rewards, strict=False)
-    return [replace(entry, reward=reward) for entry, reward in pairs]
-
-
 def test_samples_without_a_reward_are_the_last_in_every_order(library: Library) -> None:
-    entries = with_rewards(library, [0.5, None, math.nan, 1.0, 0.0])
+    rewards = (0.5, None, math.nan, 1.0, 0.0)
+    entries = [replace(entry, reward=reward) for entry, reward in zip(library.entries(2), rewards, strict=False)]
     assert [entry.reward for entry in sorted_by(entries, "worst")][:3] == [0.0, 0.5, 1.0]
-    assert [entry.reward for entry in sorted_by(entries, "best")][:3] == [1.0, 0.5, 0.0]
-    assert [entry.reward for entry in sorted_by(entries, "best")][3] is None
-    for sort in SORTS:
-        assert len(sorted_by(entries, sort)) == len(entries)
+    assert [entry.reward for entry in sorted_by(entries, "best")][:4] == [1.0, 0.5, 0.0, None]
+    assert {len(sorted_by(entries, sort)) for sort in SORTS} == {len(entries)}
 
 
 def test_groups_have_mean_deviation_and_the_number_passed(library: Library) -> None:
@@ -90,12 +83,10 @@ def test_identical_responses_of_a_group_are_counted(tmp_path: Path) -> None:
 
 
 def test_comparisons_and_patterns(library: Library) -> None:
-    test = comparison("format<1")
-    assert test is not None
-    assert sum(map(test, library.entries(1))) == 1
-    test = comparison("length >= 3e3")
-    assert test is not None
-    assert sum(map(test, library.entries(1))) == 1
+    for pattern in ("format<1", "length >= 3e3"):
+        test = comparison(pattern)
+        assert test is not None
+        assert sum(map(test, library.entries(1))) == 1
     assert comparison("a < b") is None
 
 

@@ -59,6 +59,13 @@ def write(root: Path, name: str, steps: int, lr: float, **config: object) -> Pat
     return write_rows(root / name, rows, {"optim": {"lr": lr}, "max_steps": 40, **config})
 
 
+def write_two_runs(root: Path) -> None:
+    """Write the runs a and b, which pages of the documentation are about."""
+    for name in ("a", "b"):
+        rows = ({"step": s, "loss": 2 / s, "eval_loss": 3 / s, "reward": s / 9} for s in range(1, 40))
+        write_rows(root / name, ({**row, "num_tokens": 512 * row["step"]} for row in rows))
+
+
 def write_rows(run: Path, rows: Iterable[Mapping[str, object]], settings: Mapping[str, object] | None = None) -> Path:
     """Write rows to the metrics.jsonl of a run, whose directory is made, and settings, if any, to its config.json."""
     run.mkdir(parents=True, exist_ok=True)
