@@ -90,16 +90,24 @@ class RunJoiner:
         if not grown:
             return []
         self._examined.update(grown)
-        candidates = [self._candidate(record) for record in runs if counts[record.info.run] >= _LEAST_POINTS]
+        formats = {
+            record.info.run: frozenset(stream.info.format for stream in record.streams if stream.data.point_count)
+            for record in runs
+            if counts[record.info.run] >= _LEAST_POINTS
+        }
+        if len(set(formats.values())) < 2:  # one run, or a sweep
+            return []
+        candidates = [
+            self._candidate(record, formats[record.info.run]) for record in runs if record.info.run in formats
+        ]
         equal: dict[tuple[int, int], str] = {}
-        if len({candidate.formats for candidate in candidates}) > 1:
-            for first, second in _nominated(candidates):
-                ids = first.record.info.run, second.record.info.run
-                if not grown.keys().isdisjoint(ids) and (evidence := _equality(first, second)):
-                    equal[ids] = evidence
-        return list(_unambiguous(equal, {candidate.record.info.run: candidate.formats for candidate in candidates}))
+        for first, second in _nominated(candidates):
+            ids = first.record.info.run, second.record.info.run
+            if not grown.keys().isdisjoint(ids) and (evidence := _equality(first, second)):
+                equal[ids] = evidence
+        return list(_unambiguous(equal, formats))
 
-    def _candidate(self, record: RunRecord) -> _Candidate:
+    def _candidate(self, record: RunRecord, formats: frozenset[str]) -> _Candidate:
         streams = [stream for stream in record.streams if stream.data.point_count]
         first = float(np.fmin.reduce([stream.data.first_wall_time for stream in streams]))
         last = float(np.fmax.reduce([stream.data.last_wall_time for stream in streams]))
@@ -112,7 +120,6 @@ class RunJoiner:
                     longest[key] = _Points(item.columns, length, stream.info.rank <= TEXT)
         short = Counter(map(_short_key, longest))
         series = {_short_key(key) if short[_short_key(key)] == 1 else key: longest[key] for key in longest}
-        formats = frozenset(stream.info.format for stream in streams)
         return _Candidate(record, formats, first, last, series)
 
 

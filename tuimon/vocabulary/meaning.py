@@ -126,6 +126,10 @@ class _OpenTemplate(Struct, frozen=True):
     """Texts that matches begin with; empty: any text."""
     ends: tuple[str, ...]
     """Texts that matches end with; empty: any text."""
+    first: str
+    """First characters of `begins`."""
+    last: str
+    """Last characters of `ends`."""
 
     def match(self, name: str) -> re.Match[str] | None:
         """Match the whole name; compiles the expression only for a name with a fitting beginning and end."""
@@ -134,14 +138,19 @@ class _OpenTemplate(Struct, frozen=True):
 
 
 @cache
-def _open_templates() -> Mapping[str, Sequence[_OpenTemplate]]:
-    """Return the templates that may match a name, in their order, by its first character; "": by any other one."""
-    templates = [
-        _OpenTemplate(pattern, source, tuple(begins), tuple(ends))
+def _open_templates() -> Sequence[_OpenTemplate]:
+    return [
+        _OpenTemplate(
+            pattern, source, tuple(begins), tuple(ends), "".join(t[0] for t in begins), "".join(t[-1] for t in ends)
+        )
         for pattern, source, begins, ends in compiled()["open"]
     ]
-    first = {"", *(begin[0] for template in templates for begin in template.begins)}
-    return {char: [t for t in templates if not t.begins or char in {begin[0] for begin in t.begins}] for char in first}
+
+
+@lru_cache(maxsize=4096)
+def _templates_of(first: str, last: str) -> Sequence[_OpenTemplate]:
+    """Return the templates that may match a name with this first and last character, in their order."""
+    return [t for t in _open_templates() if (not t.first or first in t.first) and (not t.last or last in t.last)]
 
 
 def _first_pattern(name: str) -> tuple[int, Mapping[str, str | None]] | None:
@@ -149,8 +158,7 @@ def _first_pattern(name: str) -> tuple[int, Mapping[str, str | None]] | None:
     content = compiled()
     if (pattern := content["exact"].get(name)) is not None:
         return pattern, content["facets"].get(name, _NO_FACETS)
-    templates = _open_templates()
-    for template in templates.get(name[:1], templates[""]):
+    for template in _templates_of(name[:1], name[-1:]):
         if match := template.match(name):
             return template.pattern, match.groupdict()
     return None
