@@ -17,7 +17,7 @@ from support.event_reading import EventLog
 from support.json_points import feed, rows, series
 
 from tuimon.formats.tables import csv as csv_table
-from tuimon.formats.tables import dvclive, headerless
+from tuimon.formats.tables import dvclive
 from tuimon.formats.tables._decoder import TableDecoder
 from tuimon.model.events import Event, SegmentStarted, StreamFound
 from tuimon.model.points import Points
@@ -219,20 +219,3 @@ def test_tables_of_one_directory_with_the_same_columns_are_kept_apart(tmp_path: 
     (tmp_path / "time_left.tsv").write_text(f"iter\tPassed\tRemaining\n{rows}")
     [run] = open_run(tmp_path).runs
     assert sorted(run.metrics) == ["Passed", "Remaining", "learn/Logloss", "test/Logloss"]
-
-
-@pytest.mark.parametrize(
-    ("row", "first"),
-    [("{1}", 0), ("{1:.18e}", 0), ("{0} {1}", 1), ("{0:.18e} {1:.18e}", 1), ("{0}\t{1}", 1), ("{0}.0 {1}", 1)],
-)
-def test_numbers_without_a_header_in_a_file_named_as_a_metric(row: str, first: int) -> None:
-    data = "".join(row.format(step, 2.5 / step) + "\n" for step in range(1, 41)).encode()
-    own = headerless.FORMATS[1]
-    assert own.wants_name("train_loss.txt")
-    assert own.matches("train_loss.txt", data)
-    assert not own.matches("labels.txt", data)
-    assert not own.matches("loss.txt", b"0 0.5 0.5 0.1\n1 0.5 0.5 0.2\n2 0.5 0.5 0.3\n")
-    assert not own.matches("loss.txt", b"12\n15\n17\n18\n"), "ids"
-    wanted = {"": [(step + first, str(2.5 / (step + 1))) for step in range(40)]}
-    for cuts in ((), (1,), (5,), (len(data) // 2,)):
-        assert series(feed(headerless.HeaderlessDecoder(), data, cuts)) == wanted

@@ -56,24 +56,6 @@ def test_equals_what_pyyaml_gives(path: Path) -> None:
     assert config_of(path) == wanted
 
 
-@pytest.mark.parametrize(
-    ("changes", "job"),
-    [
-        ({}, "grpo_math"),
-        ({"name: grpo_math": "name: train"}, "train 11-21 01:41"),
-        ({"mode: RUN": "mode: MULTIRUN"}, "grpo_math lr=0.1"),
-    ],
-)
-def test_the_job_of_hydra(changes: dict[str, str], job: str) -> None:
-    path = next((DATA.parent / "hydra").rglob("hydra.yaml"))
-    text = path.read_text()
-    for old, new in changes.items():
-        text = text.replace(old, new)
-    log_format = recognise(str(path), text.encode())
-    assert log_format is not None
-    assert log_format.decoder().load(text.encode()) == [Fact("writer", {"job": job})]  # type: ignore[union-attr]
-
-
 def test_json() -> None:
     value = config_of(DATA / "ray" / "params.json")
     assert math.isnan(value.pop("entropy_coeff"))
