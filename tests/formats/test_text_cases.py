@@ -14,7 +14,8 @@ A case says what a decoder gives for a text, however its bytes are split and whe
 
 Cases of a text and its points alone are [text, points] or [name, text, points] in the array `rows`.
 
-`recognised.toml` has [format, path, text] of files with the format that takes them, "" if none does.
+`recognised.toml` has [format, path, text] of files with the format that takes them, "" if none does. Tables without
+`case` and `rows` belong to other tests.
 """
 
 from __future__ import annotations
