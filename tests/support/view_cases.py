@@ -32,6 +32,9 @@ from tuimon.run_notes import RunNote, StepNote
 from tuimon.store import Run, Store
 from tuimon.tui.arrangement import ordered
 
+_CASE = {"metrics", "runs", "configs", "facts", "restarts", "sources", "seconds", "system",
+         "views", "lists", "panels", "heights", "relevance", "last", "timers"}  # fmt: skip
+"""Keys of a case: the first are those of `MadeRuns`, the others are compared."""
 _PLACE = ("panel", "size", "now", "of", "options", "about")
 """Keys of a view that say how it is made; the others are fields of it."""
 
@@ -48,6 +51,7 @@ _NO_PARTS = (
 def cases_of(path: Path) -> Iterator[Any]:
     """Return a parameter of pytest for each run of a table."""
     for name, case in tomllib.loads(path.read_text("utf-8")).items():
+        assert case.keys() <= _CASE, (name, case.keys() - _CASE)
         yield pytest.param(case, id=name)
 
 
