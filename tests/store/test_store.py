@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import math
 import threading
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.stores import Log
 
 from tuimon.errors import WireError
@@ -277,37 +274,6 @@ def test_metrics_of_a_resumed_run_share_their_steps():
     assert loss.steps.tolist() == [*range(16)]
     assert reward.steps.tolist() == reward.values.tolist() == [*range(14), 15]
     assert reward.wall_times.tolist() == [*range(5), *range(105, 114), 115]
-
-
-GROWTH = st.lists(
-    st.tuples(st.just("points"), st.integers(1, 3), st.integers(0, 9))
-    | st.tuples(st.just("start"), st.integers(0, 9) | st.none(), st.booleans()),
-    max_size=14,
-)
-
-
-@given(GROWTH, GROWTH)
-def test_snapshots_of_a_growing_run_do_not_affect_each_other(first, second):
-    """Two attempts are written in parallel with restarts; each snapshot equals that of a store read once."""
-
-    def drawn(run):
-        curve = run.curve("loss") if "loss" in run.metrics else None
-        return curve and (curve.steps.tolist(), curve.wall_times.tolist(), curve.restarts.tolist(), curve.superseded)
-
-    def apply(log, stream, kind, a, b):
-        return log.add(stream, range(b, b + a), None, range(b, b + a)) if kind == "points" else log.start(stream, a, b)
-
-    pairs = zip_longest(((0, *own) for own in first), ((1, *own) for own in second))
-    events = [event for pair in pairs for event in pair if event is not None]
-    looked_at, looks = Log().stream(0).stream(1), []
-    for number, event in enumerate(events):
-        run = apply(looked_at, *event).run
-        looks.append((number + 1, run, drawn(run)))
-    for count, run, seen in looks:
-        once = Log().stream(0).stream(1)
-        for event in events[:count]:
-            apply(once, *event)
-        assert drawn(once.run) == seen == drawn(run)
 
 
 def test_readers_never_get_an_incomplete_point():
