@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.event_points import accumulated
 from support.stores import Log
 
 from tuimon.errors import WireError
@@ -316,44 +317,14 @@ def test_readers_never_get_an_incomplete_point():
     assert len(store.snapshot().runs[0].curve("a")) == length
 
 
-def feed_event_files(paths):
-    """Return a run with the points of event files, read by TensorBoard's own loader."""
-    from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
-    from tensorboard.compat.proto.event_pb2 import SessionLog
-
-    log = Log()
-    for order, path in enumerate(paths):
-        log.stream(order)
-        for event in LegacyEventFileLoader(str(path)).Load():
-            if event.session_log.status == SessionLog.START:
-                log.start(order, event.step, True)
-            for value in event.summary.value:
-                if value.HasField("simple_value"):
-                    log.add(order, [event.step], [value.simple_value], [event.wall_time], value.tag)
-    return log.run
-
-
-def accumulated(directory, purge):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    reader = EventAccumulator(str(directory), size_guidance={"scalars": 0}, purge_orphaned_data=purge)
-    reader.Reload()
-    scalars = {tag: reader.Scalars(tag) for tag in reader.Tags()["scalars"]}
-    return {
-        tag: [(point.step, point.value, point.wall_time) for point in points]
-        for tag, points in scalars.items()
-        if points
-    }
-
-
 def test_a_purge_step_equals_what_tensorboard_shows():
     directory = DATA / "store_purge"
-    run = feed_event_files(sorted(directory.glob("events*")))
+    [run] = open_run(directory).runs
     every, shown = accumulated(directory, False), accumulated(directory, True)
     purged = [tag for tag in every if len(every[tag]) != len(shown.get(tag, []))]
     assert len(purged) == 6
     for tag in purged:
-        if tag not in shown:
+        if not shown.get(tag):
             assert tag not in run.metrics
             continue
         curve = run.curve(tag)
@@ -368,7 +339,7 @@ def test_a_purge_step_equals_what_tensorboard_shows():
 def test_a_resume_into_the_same_directory_equals_the_trainer_state():
     """The run was killed at step 77 and resumed from 40; its trainer_state.json holds every step once."""
     directory = DATA / "store_resume"
-    run = feed_event_files(sorted(directory.glob("events*")))
+    [run] = open_run(directory).runs
     history = json.loads((directory / "trainer_state.json").read_text())["log_history"]
     for tag, key in (("train/loss", "loss"), ("train/grad_norm", "grad_norm"), ("eval/loss", "eval_loss")):
         expected = [(row["step"], float(np.float32(row[key]))) for row in history if key in row]
