@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.made_run import run_of
-from support.stores import store_of
+from support.stores import Log, store_of
 
 from tuimon.detectors import Checker
 from tuimon.detectors._user_rules import detector_of, matched_by_pattern
@@ -72,6 +72,11 @@ def test_fields_of_an_incident(
     assert (alert.step, alert.until) == span
     assert extreme in (None, alert.extreme)
     assert points in (None, alert.points)
+
+
+def test_a_duration_needs_wall_times() -> None:
+    run = Log().add(0, range(10), LOW, metric="reward").run
+    assert not Checker(rules=["reward < 0.1 for 0.01 min"]).check(run)
 
 
 def test_concept_means_its_best_series() -> None:

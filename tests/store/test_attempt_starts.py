@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 
 import numpy as np
-import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -87,13 +85,6 @@ def test_the_last_attempt_counts_from_its_first_step_on(
         assert len(curve) + curve.superseded == sum(NAMES[metric] == name for metric, _ in rows)
 
 
-def test_an_evaluation_that_did_not_go_back_is_superseded_as_well() -> None:
-    rows = [*attempt(0, 100, 2, 50), *attempt(40, 140, 2, 60)]
-    run = run_of(rows)
-    assert run.curve("eval_loss").steps.tolist() == [60, 120]
-    assert run.curve("eval_loss").superseded == 2
-
-
 def test_metrics_that_count_otherwise_are_kept() -> None:
     """Epochs, and a counter of samples, of which each attempt logs a few."""
     loss = [(LOSS, step) for step in (*range(80), *range(40, 90))]
@@ -116,36 +107,3 @@ def test_a_row_begins_with_its_first_metric() -> None:
     rows = [*attempt(0, 80, 2, 30), (EVAL, 62), *((LOSS, step) for step in range(62, 90, 2))]
     run = run_of(rows)
     assert curves(run)["eval_loss"][-1] == (62, float(rows.index((EVAL, 62))))
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "drawn", "hidden"),
-    [
-        (range(20, 101, 20), [0, *range(120, 201, 20)], list(range(20, 201, 20)), 1),  # a validation at step 0
-        (range(20, 101, 20), [0], list(range(20, 101, 20)), 1),  # the next one is still to come
-        (range(20, 101, 20), range(80, 201, 20), list(range(20, 201, 20)), 2),  # the checkpoint was older
-        (range(20, 81, 20), range(100, 201, 20), list(range(20, 201, 20)), 0),  # rotated before a validation
-        ([1, 2, 3, 4], [3, 4, 5], [1, 2, 3, 4, 5], 2),  # epochs
-    ],
-)
-@pytest.mark.parametrize("pieces", [1, 7])
-def test_a_file_takes_over_from_the_first_step_of_its_training(
-    before: Iterable[int], after: Iterable[int], drawn: list[int], hidden: int, pieces: int
-) -> None:
-    store = Store()
-    store.apply(RunFound(0, "run", "/run"))
-    begin = 80 if 80 in after else 110
-    files = [[(LOSS, step) for step in range(10, 101, 10)] + [(EVAL, step) for step in before]]
-    files += [[(EVAL, step) for step in after] + [(LOSS, step) for step in range(begin, 201, 10)]]
-    for stream, rows in enumerate(files):
-        store.apply(StreamFound(stream, 0, "events", f"/run/events.{stream}", "tensorboard", 40, "", stream))
-        encoder = EventEncoder(stream)
-        for part in np.array_split(np.array(rows), pieces):
-            metric, steps = part[:, 0].astype(np.uint32), part[:, 1].astype(np.int64)
-            values = np.full(len(part), 1.0)
-            for event in encoder.events([Points(NAMES, metric, steps, values, np.full(len(part), np.nan))]):
-                store.apply(event)
-            run = store.snapshot().runs[0]
-            assert all(len(run.curve(name)) for name in run.metrics)
-    curve = store.snapshot().runs[0].curve("eval_loss")
-    assert (curve.steps.tolist(), curve.superseded) == (drawn, hidden)

@@ -13,7 +13,8 @@ import pytest
 from support.stores import Log
 
 from tuimon.model.events import StreamReplaced
-from tuimon.model.points import Floats
+from tuimon.model.points import Floats, Points
+from tuimon.reader.events import EventEncoder
 from tuimon.store import Run
 
 CASES: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("logs.toml").read_text("utf-8"))["case"]
@@ -35,7 +36,7 @@ def steps_of(text: str) -> list[int]:
     return [step for first, last, every in spans for step in range(first, last + 1, every)]
 
 
-def points(text: str) -> list[tuple[int, float]]:
+def points_of(text: str) -> list[tuple[int, float]]:
     """Return the points of "events 0..4, events' 5"."""
     found = []
     for part in text.split(", "):
@@ -45,16 +46,16 @@ def points(text: str) -> list[tuple[int, float]]:
     return found
 
 
-def write(log: Log, text: str, known: dict[str, str], paths: dict[str, str], one_by_one: bool) -> None:
-    """Write the lines of a case; known: logs that were found."""
+def write(log: Log, text: str, known: dict[str, EventEncoder], case: dict[str, Any], one_by_one: bool) -> None:
+    """Write the lines of a case; known: logs that were found, each with its encoder."""
     for line in text.strip().splitlines():
         name, _, words = line.partition(" ")
         name, _, metric = name.partition(":")
         key, primes = name.rstrip("'"), "'" * name.count("'")
         source = key.rstrip("0123456789")
         if key not in known:
-            known[key] = source
-            log.stream(key, source, RANKS[source], path=paths.get(key, ""))
+            known[key] = EventEncoder(len(known))
+            log.stream(key, source, RANKS[source], path=case.get("paths", {}).get(key, ""))
         if words.startswith("start"):
             log.start(key, next(iter(steps_of(words)), None), "purge" in words)
         elif words == "replaced":
@@ -63,17 +64,23 @@ def write(log: Log, text: str, known: dict[str, str], paths: dict[str, str], one
             stated, _, begin = words.partition(" at ")
             steps = steps_of(stated)
             for part in [[step] for step in steps] if one_by_one else [steps]:
-                times = [int(begin) + step for step in part] if begin else None
-                log.add(key, part, value(part, primes, stated), times, metric or "loss")
+                values, times = value(part, primes, stated), int(begin or 0) + np.array(part, float)
+                if "encoded" in case:
+                    ids, column = np.zeros(len(part), np.uint32), np.array(part, np.int64)
+                    points = Points([metric or "loss"], ids, column, values, np.full(len(part), np.nan))
+                    for event in known[key].events([points]):
+                        log.store.apply(event)
+                else:
+                    log.add(key, part, values, times if begin else None, metric or "loss")
                 _ = [log.curve(known_metric) for known_metric in log.run.metrics if one_by_one]
 
 
 @pytest.mark.parametrize("one_by_one", [False, True], ids=["at once", "point by point"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_curve_of_logs(case: dict[str, Any], one_by_one: bool) -> None:
-    log, known, before = Log(), dict[str, str](), []
+    log, known, before = Log(), dict[str, EventEncoder](), []
     for stage in (case, *case.get("then", ())):
-        write(log, stage["log"], known, case.get("paths", {}), one_by_one)
+        write(log, stage["log"], known, case, one_by_one)
         check(log.run, stage)
         before.append((log.run, stage))
     for run, stage in before:  # earlier snapshots have not changed
@@ -84,7 +91,9 @@ def check(run: Run, wanted: dict[str, Any]) -> None:
     drawn = wanted.get("drawn_of", {}) | ({"loss": wanted["drawn"]} if "drawn" in wanted else {})
     for metric, text in drawn.items():
         curve = run.curve(metric)
-        assert list(zip(curve.steps.tolist(), curve.values.tolist(), strict=True)) == points(text), metric
+        assert list(zip(curve.steps.tolist(), curve.values.tolist(), strict=True)) == points_of(text), metric
+    for metric, count in wanted.get("superseded_of", {}).items():
+        assert run.curve(metric).superseded == count
     for metric in wanted.get("missing", ()):
         assert metric not in run.metrics
         with pytest.raises(KeyError):

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import math
 import threading
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from support.event_points import accumulated
 from support.stores import Log
 
 from tuimon.errors import WireError
@@ -279,37 +277,6 @@ def test_metrics_of_a_resumed_run_share_their_steps():
     assert reward.wall_times.tolist() == [*range(5), *range(105, 114), 115]
 
 
-GROWTH = st.lists(
-    st.tuples(st.just("points"), st.integers(1, 3), st.integers(0, 9))
-    | st.tuples(st.just("start"), st.integers(0, 9) | st.none(), st.booleans()),
-    max_size=14,
-)
-
-
-@given(GROWTH, GROWTH)
-def test_snapshots_of_a_growing_run_do_not_affect_each_other(first, second):
-    """Two attempts are written in parallel with restarts; each snapshot equals that of a store read once."""
-
-    def drawn(run):
-        curve = run.curve("loss") if "loss" in run.metrics else None
-        return curve and (curve.steps.tolist(), curve.wall_times.tolist(), curve.restarts.tolist(), curve.superseded)
-
-    def apply(log, stream, kind, a, b):
-        return log.add(stream, range(b, b + a), None, range(b, b + a)) if kind == "points" else log.start(stream, a, b)
-
-    pairs = zip_longest(((0, *own) for own in first), ((1, *own) for own in second))
-    events = [event for pair in pairs for event in pair if event is not None]
-    looked_at, looks = Log().stream(0).stream(1), []
-    for number, event in enumerate(events):
-        run = apply(looked_at, *event).run
-        looks.append((number + 1, run, drawn(run)))
-    for count, run, seen in looks:
-        once = Log().stream(0).stream(1)
-        for event in events[:count]:
-            apply(once, *event)
-        assert drawn(once.run) == seen == drawn(run)
-
-
 def test_readers_never_get_an_incomplete_point():
     """One thread writes and two read: every curve they get is a prefix of the written points."""
     log = Log().add_row(0, dict.fromkeys("ab", ([0], None)))
@@ -350,44 +317,14 @@ def test_readers_never_get_an_incomplete_point():
     assert len(store.snapshot().runs[0].curve("a")) == length
 
 
-def feed_event_files(paths):
-    """Return a run with the points of event files, read by TensorBoard's own loader."""
-    from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
-    from tensorboard.compat.proto.event_pb2 import SessionLog
-
-    log = Log()
-    for order, path in enumerate(paths):
-        log.stream(order)
-        for event in LegacyEventFileLoader(str(path)).Load():
-            if event.session_log.status == SessionLog.START:
-                log.start(order, event.step, True)
-            for value in event.summary.value:
-                if value.HasField("simple_value"):
-                    log.add(order, [event.step], [value.simple_value], [event.wall_time], value.tag)
-    return log.run
-
-
-def accumulated(directory, purge):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    reader = EventAccumulator(str(directory), size_guidance={"scalars": 0}, purge_orphaned_data=purge)
-    reader.Reload()
-    scalars = {tag: reader.Scalars(tag) for tag in reader.Tags()["scalars"]}
-    return {
-        tag: [(point.step, point.value, point.wall_time) for point in points]
-        for tag, points in scalars.items()
-        if points
-    }
-
-
 def test_a_purge_step_equals_what_tensorboard_shows():
     directory = DATA / "store_purge"
-    run = feed_event_files(sorted(directory.glob("events*")))
+    [run] = open_run(directory).runs
     every, shown = accumulated(directory, False), accumulated(directory, True)
     purged = [tag for tag in every if len(every[tag]) != len(shown.get(tag, []))]
     assert len(purged) == 6
     for tag in purged:
-        if tag not in shown:
+        if not shown.get(tag):
             assert tag not in run.metrics
             continue
         curve = run.curve(tag)
@@ -402,7 +339,7 @@ def test_a_purge_step_equals_what_tensorboard_shows():
 def test_a_resume_into_the_same_directory_equals_the_trainer_state():
     """The run was killed at step 77 and resumed from 40; its trainer_state.json holds every step once."""
     directory = DATA / "store_resume"
-    run = feed_event_files(sorted(directory.glob("events*")))
+    [run] = open_run(directory).runs
     history = json.loads((directory / "trainer_state.json").read_text())["log_history"]
     for tag, key in (("train/loss", "loss"), ("train/grad_norm", "grad_norm"), ("eval/loss", "eval_loss")):
         expected = [(row["step"], float(np.float32(row[key]))) for row in history if key in row]

@@ -74,9 +74,9 @@ def same(ours: Curves, theirs: Curves) -> bool:
     return repr(sorted(ours.items())) == repr(sorted(theirs.items()))
 
 
-def accumulated(path: Path) -> Curves:
-    """Return the points that EventAccumulator reads: scalars, and tensors of one number."""
-    loaded = EventAccumulator(str(path), size_guidance={"scalars": 0, "tensors": 0}, purge_orphaned_data=False)
+def accumulated(path: Path, purge: bool = False) -> Curves:
+    """Return the points that EventAccumulator reads: scalars, and tensors of one number. purge: without orphans."""
+    loaded = EventAccumulator(str(path), size_guidance={"scalars": 0, "tensors": 0}, purge_orphaned_data=purge)
     loaded.Reload()
     result: Curves = {}
     for tag in loaded.Tags()["scalars"]:

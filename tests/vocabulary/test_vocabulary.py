@@ -132,44 +132,17 @@ def test_every_part_of_memory_and_time_tags_is_parsed(infix: str) -> None:
             assert ["time", *phase.name.split("."), phase.part] == parts
 
 
-TRAPS = {
-    "train/entropy_loss": lambda: classify("train/entropy_loss").sign_auto and not classify("actor/entropy").sign_auto,
-    "val/*": lambda: (
-        (classify("val/score/mean").concept, classify("val/ratio").concept, classify("val/clipfrac_avg").concept)
-        == ("reward.val", "ratio", "clip_frac.value")
-    ),
-    "train/step_train, train/teacher_forward": lambda: (
-        classify("train/step_train").unit == "s" and classify("train/teacher_forward").unit == "s"
-    ),
-    "train/lr(1e-3)": lambda: classify("train/lr(1e-3)").scale == 1e-3 and classify("train/lr").scale == 1,
-    "train_tool_stats/tool_success_rate": lambda: classify("train_tool_stats/tool_success_rate").unit == "pct",
-    "@ suffixes": lambda: (
-        [without_reducer(n) for n in ("a@sum", "acc/mean@8", "TGC@1", "pass@k", "a@p50", "b@best")]
-        == ["a", "acc/mean@8", "TGC@1", "pass@k", "a", "b@best"]
-    ),
-    "time/step_total (ROLL RLVR)": lambda: classify("time/step_total").concept == "time.step",
-    "memory/.../0": lambda: "rank" in next(c["note"] for c in DOCUMENT["concept"] if c["id"] == "gpu.frac"),
-    "critic/rewards/mean": lambda: (
-        classify("critic/rewards/mean").preference > classify("critic/score/mean").preference
-    ),
-    "time/actor_train/train_step/*": lambda: (
-        [
-            part.part
-            for part in map(phase_of, (f"time/actor_train/train_step/{p}" for p in ("total", "execute", "onload")))
-            if part
-        ]
-        == ["total", "execute", "onload"]
-    ),
-}
-
-
-def test_every_trap_is_checked() -> None:
-    assert set(TRAPS) == {trap["what"] for trap in DOCUMENT["trap"]}
-
-
-@pytest.mark.parametrize("what", TRAPS)
-def test_trap(what: str) -> None:
-    assert TRAPS[what]()
+def test_names_that_are_easily_misread() -> None:
+    """More of them are in meanings.txt."""
+    assert classify("train/entropy_loss").sign_auto, "plus entropy in OpenRLHF and slime, minus entropy in SB3"
+    assert not classify("actor/entropy").sign_auto
+    # normalised, near 0 in GRPO
+    assert classify("critic/rewards/mean").preference > classify("critic/score/mean").preference
+    names = ("a@sum", "acc/mean@8", "TGC@1", "pass@k", "a@p50", "b@best")
+    assert [without_reducer(name) for name in names] == ["a", "acc/mean@8", "TGC@1", "pass@k", "a", "b@best"]
+    parts = ("total", "execute", "onload")  # the total contains the others
+    phases = [phase_of(f"time/actor_train/train_step/{part}") for part in parts]
+    assert [phase.part for phase in phases if phase is not None] == [*parts]
 
 
 def test_validation_series_is_drawn_after_training_series() -> None:
