@@ -60,51 +60,41 @@ def test_parts_beyond_the_limit_are_counted() -> None:
     assert {(damage.length, damage.records) for damage in log.parts} == {(30, 3)}
 
 
-def test_steps_with_a_fraction_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "metrics.jsonl"
-    path.write_text("".join(f'{{"step": {step}, "epoch": {step / 8}, "loss": 0.5}}\n' for step in (1, 2.5, 3, 4.5)))
-    (run,) = open_run(path).runs
-    assert run.curve("loss").steps.tolist() == [1, 1, 3, 3]
-    assert run.streams[0].status is not None
-    assert run.streams[0].status.message.startswith("2 rows have a step that is not a whole number")
-
-
 _FIRST = '{"step": 0, "loss": 3}\n{"step": 1, "loss": 2}\n'
 _TRAIN = '{"mode": "train", "epoch": 1, "iter": 50, "lr": 1, "loss": 1}\n'
+
+
+TAKES = "take the step of the row before"
+COUNTED = "no step recognised: {} rows have their number as step"
+FRACTION = "2 rows have a step that is not a whole number of 64 bits, and the step of the row before instead"
+
+
+def _fractions(*steps: float) -> str:
+    return "".join(f'{{"step": {step}, "epoch": {step / 8}, "loss": 0.5}}\n' for step in steps)
 
 
 @pytest.mark.parametrize(
     ("name", "text", "steps", "remark"),
     [
-        (
-            "a.jsonl",
-            _FIRST + '{"loss": 2}\n{"loss": 3}\n{"step": 4, "loss": 4}\n',
-            [0, 1, 1, 1, 4],
-            "2 rows without a step take",
-        ),
-        ("a.csv", "step,loss\n0,1\n1,1\n,2\n4,3\n5,4\n", [0, 1, 1, 4, 5], "1 row without a step takes"),
-        ("a.csv", "loss,reward\n1,1\n2,2\n3,3\n4,4\n5,5\n", [0, 1, 2, 3, 4], "no step recognised: 5 rows have"),
-        ("a.jsonl", '{"loss": 1, "lr": 1}\n' * 3, [0, 1, 2], "no step recognised: 3 rows have"),
-        ("a.log", "loss: 1.5\nloss: 1.4\nloss: 1.3\n", [1, 2, 3], "no step recognised: 3 rows have"),
-        ("a.log", "{'loss': 1.5, 'epoch': 0.1}\n" * 3, [1, 2, 3], "no step recognised: 3 rows have"),
+        ("a.jsonl", _FIRST + '{"loss": 2}\n{"loss": 3}\n{"step": 4, "loss": 4}\n', [0, 1, 1, 1, 4],
+         f"2 rows without a step {TAKES}"),
+        ("a.csv", "step,loss\n0,1\n1,1\n,2\n4,3\n5,4\n", [0, 1, 1, 4, 5],
+         f"1 row without a step {TAKES.replace('take', 'takes')}"),
+        ("a.csv", "loss,reward\n1,1\n2,2\n3,3\n4,4\n5,5\n", [0, 1, 2, 3, 4], COUNTED.format(5)),
+        ("a.jsonl", '{"loss": 1, "lr": 1}\n' * 3, [0, 1, 2], COUNTED.format(3)),
+        ("a.log", "loss: 1.5\nloss: 1.4\nloss: 1.3\n", [1, 2, 3], COUNTED.format(3)),
+        ("a.log", "{'loss': 1.5, 'epoch': 0.1}\n" * 3, [1, 2, 3], COUNTED.format(3)),
         ("a.log", "step 1 loss: 1.5\nstep 2 loss: 1.4\n", [1, 2], ""),
         ("a.jsonl", _FIRST + '{"note": "saved"}\n{"step": 2, "loss": 4}\n', [0, 1, 2], ""),
         ("a.log.json", _TRAIN + '{"mode": "val", "epoch": 1, "iter": 9, "acc": 2}\n', [50], ""),
+        ("metrics.jsonl", _fractions(1, 2.5, 3, 4.5), [1, 1, 3, 3], FRACTION),
+        ("metrics.jsonl", _fractions(0.0, 1.0, 2.0), [0, 1, 2], ""),
     ],
-)
+)  # fmt: skip
 def test_rows_without_a_step_are_counted(tmp_path: Path, name: str, text: str, steps: list[int], remark: str) -> None:
     (tmp_path / name).write_text(text)
     (run,) = open_run(tmp_path).runs
     assert run.curve("loss").steps.tolist() == steps
-    expected = remark and f"{remark} {'their number as step' if 'have' in remark else 'the step of the row before'}"
     assert run.streams[0].status is not None
-    assert run.streams[0].status.message == expected
-    assert reading_remark(run) == dict(facts_of(run, 0.0)).get("remark", "") == expected
-
-
-def test_whole_steps_and_fractional_epochs_are_nothing_special(tmp_path: Path) -> None:
-    path = tmp_path / "metrics.jsonl"
-    path.write_text("".join(f'{{"step": {step}.0, "epoch": {step / 8}, "loss": 0.5}}\n' for step in range(4)))
-    (run,) = open_run(path).runs
-    assert run.streams[0].status is not None
-    assert run.streams[0].status.message == ""
+    assert run.streams[0].status.message == remark
+    assert reading_remark(run) == dict(facts_of(run, 0.0)).get("remark", "") == remark

@@ -164,26 +164,16 @@ def test_an_event_file_that_ends_within_a_record_and_a_new_one(tmp_path: Path) -
         live.until_points("loss", [*((step, step / 2) for step in range(3)), *((s, s / 4) for s in range(3, 8))])
 
 
-def test_a_killed_reader_is_restarted_each_time(live: Live, log: Path) -> None:
-    for kill in range(3):
+def test_a_killed_or_stopped_reader_is_restarted_each_time(live: Live, log: Path) -> None:
+    for number, fault in enumerate((signal.SIGKILL, signal.SIGSTOP, signal.SIGKILL)):
         pid = live.monitor.process_id
         assert pid is not None
-        os.kill(pid, signal.SIGKILL)
-        append(log, rows([5 + kill]))
+        os.kill(pid, fault)
         live.until(lambda snapshot: any("reader stopped" in notice.message for notice in snapshot.notices))
+        append(log, rows([5 + number]))
         live.until(lambda snapshot, pid=pid: live.monitor.process_id != pid)  # type: ignore[misc]
-        live.until_points("loss", points(range(6 + kill)))
+        live.until_points("loss", points(range(6 + number)))
     live.until(lambda snapshot: [(n.level, n.about) for n in snapshot.notices if n.about] == [("info", "reader")])
-
-
-def test_a_stopped_reader_is_reported_and_started_again(live: Live, log: Path) -> None:
-    live.until_points("loss", points(range(5)))
-    pid = live.monitor.process_id
-    assert pid is not None
-    os.kill(pid, signal.SIGSTOP)
-    live.until(lambda snapshot: any("reader stopped" in notice.message for notice in snapshot.notices))
-    append(log, rows(range(5, 8)))
-    live.until_points("loss", points(range(8)))
 
 
 def test_a_reader_that_waits_for_a_file_system_is_reported_once(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:

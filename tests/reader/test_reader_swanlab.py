@@ -48,8 +48,8 @@ def log(swanlog: Path, folder: str, name: str = "1000.log") -> Path:
     return path
 
 
-def points_in_file_order(collector: Collector) -> list[Points]:
-    return [item for _, item in collector.in_file_order() if isinstance(item, Points)]
+def in_file_order(collector: Collector) -> list[tuple[str, Points]]:
+    return [(source, item) for source, item in collector.in_file_order() if isinstance(item, Points)]
 
 
 @pytest.fixture(params=["swanlab_local", "swanlab_0_7_local"])
@@ -79,7 +79,7 @@ def test_files_of_a_metric_are_one_series_in_the_order_of_their_numbers(swanlog:
     assert heard.points == {f"{RUN}/logs::loss": wanted}
     collector = Collector([str(swanlog)])
     list(collector.find())
-    assert [step for item in points_in_file_order(collector) for step in item.steps.tolist()] == [s for s, _ in wanted]
+    assert [step for _, item in in_file_order(collector) for step in item.steps.tolist()] == [s for s, _ in wanted]
 
 
 def test_an_early_name_is_corrected(swanlog: Path) -> None:
@@ -88,6 +88,10 @@ def test_an_early_name_is_corrected(swanlog: Path) -> None:
     collector = Collector([str(swanlog)])
     heard = EventLog().feed(read_all(collector))
     assert heard.points == {f"{RUN}/logs::logs/1": [(0, "0.5")]}
+    export = Collector([str(swanlog)])
+    list(export.find())
+    exported = [(source, item.names[0], item.steps.tolist()) for source, item in in_file_order(export)]
+    assert exported == [(f"{RUN}/logs", "logs/1", [0])], "an export does not wait for a name"
     tag(swanlog, "loss", "1")
     with path.open("a") as file:
         file.write(rows((1, 1.5)))
@@ -95,16 +99,6 @@ def test_an_early_name_is_corrected(swanlog: Path) -> None:
     assert heard.points == {f"{RUN}/logs::loss": [(0, "0.5"), (1, "1.5")]}
     assert heard.replaced == 1
     assert [run.name for run in open_run(str(swanlog)).runs] == ["first"], "the name of the experiment"
-
-
-def test_an_export_does_not_wait_for_a_name(swanlog: Path) -> None:
-    log(swanlog, "1").write_text(rows((0, 0.5)))
-    collector = Collector([str(swanlog)])
-    list(collector.find())
-    assert {source for source, _ in collector.in_file_order()} == {f"{RUN}/logs"}
-    collector = Collector([str(swanlog)])
-    list(collector.find())
-    assert [(item.names[0], item.steps.tolist()) for item in points_in_file_order(collector)] == [("logs/1", [0])]
 
 
 def test_a_step_logged_twice_replaces_the_first(swanlog: Path) -> None:
@@ -126,16 +120,14 @@ def test_a_step_logged_twice_replaces_the_first(swanlog: Path) -> None:
     assert heard.points == {f"{RUN}/logs::loss": [(step, repr(value)) for step, value in points]}
 
 
-def test_a_folder_with_media_has_no_metric(swanlog: Path) -> None:
-    tag(swanlog, "samples", "1")
-    log(swanlog, "1").write_text('{"index": 0, "data": ["000.txt"], "create_time": "2026-11-21T01:37:20Z"}\n')
-    heard = EventLog().feed(read_all(Collector([str(swanlog)])))
+def test_a_single_folder_can_be_opened_and_one_with_media_has_no_metric(swanlog: Path) -> None:
+    tag(swanlog, "loss", "1")
+    tag(swanlog, "samples", "2")
+    media = log(swanlog, "2")
+    media.write_text('{"index": 0, "data": ["000.txt"], "create_time": "2026-11-21T01:37:20Z"}\n')
+    heard = EventLog().feed(read_all(Collector([str(media)])))
     assert not heard.points
     assert [status.state for status in heard.status.values()] == ["current"]
-
-
-def test_a_single_folder_can_be_opened(swanlog: Path) -> None:
-    tag(swanlog, "loss", "1")
     path = log(swanlog, "1")
     path.write_text(rows((3, 0.5)))
     for asked, source in ((path, "1000.log"), (path.parent, ".")):

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.model.events import (
     CheckpointsFound,
-    Columns,
     Event,
     FactFound,
     Progress,
@@ -151,36 +150,25 @@ def _events_until_caught_up(path: Path) -> list[Event]:
     return events
 
 
-def test_writers_are_searched_for_before_the_end_of_the_history_is_reported(tmp_path: Path) -> None:
-    """The state of a run is shown once the history has been read; it must not change by the first search."""
-    log = tmp_path / "run" / "log.jsonl"
-    log.parent.mkdir()
-    log.write_text("".join(f'{{"step": {step}, "loss": 0.5}}\n' for step in range(50)))
-    events = _events_until_caught_up(tmp_path)
-    end = next(i for i, event in enumerate(events) if isinstance(event, Progress) and event.caught_up)
-    statuses = [event for event in events[:end] if isinstance(event, StreamStatus)]
-    assert statuses[-1].writer == "closed"
+def test_all_is_known_when_the_process_has_caught_up(tmp_path: Path) -> None:
+    """The state of a run is shown once its history has been read; it must not change by the first search for writers.
 
-
-def test_the_last_row_of_a_silent_log_belongs_to_its_history(tmp_path: Path) -> None:
-    """It has no end that shows it to be whole; a run must not be shown to have finished some steps too early."""
-    log = tmp_path / "train.log"
-    log.write_text(
-        "".join(f"{{'loss': 0.5, 'step': {step}}}\n" for step in range(1, 50)) + "{'loss': 0.25, 'step': 50}"
-    )
+    The last row of a silent log has no end that shows it to be whole.
+    """
+    log = tmp_path / "job" / "train.log"
+    for name in ("job/train.log", *(f"grpo/checkpoint-{step}/eval.jsonl" for step in range(1, 201))):
+        (tmp_path / name).parent.mkdir(parents=True)
+    rows = "".join(f"{{'loss': 0.5, 'step': {step}}}\n" for step in range(1, 50))
+    log.write_text(rows + "{'loss': 0.25, 'step': 50}")
     os.utime(log, (time.time() - 3600,) * 2)
-    store = Store(merge_key)
-    for event in _events_until_caught_up(tmp_path):
-        store.apply(event)
-    (run,) = store.snapshot().runs
-    assert run.last_step == 50
-
-
-def test_the_process_has_caught_up_after_searching_all_checkpoints(tmp_path: Path) -> None:
-    for name in ("metrics.jsonl", *(f"checkpoint-{step}/eval.jsonl" for step in range(1, 201))):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-    for name, step in (("metrics.jsonl", 1), ("checkpoint-200/eval.jsonl", 77)):
+    for name, step in (("grpo/metrics.jsonl", 1), ("grpo/checkpoint-200/eval.jsonl", 77)):
         (tmp_path / name).write_text(f'{{"step": {step}, "loss": 0.5}}\n')
-    events = _events_until_caught_up(tmp_path)
-    assert sorted(step for event in events if isinstance(event, Columns) for step in event.steps) == [1, 77]
+    events, store = _events_until_caught_up(tmp_path), Store(merge_key)
+    for event in events:
+        store.apply(event)
+    runs = store.snapshot().runs
+    assert {run.name: (run.point_count, run.last_step) for run in runs} == {"job": (50, 50), "grpo": (2, 77)}
     assert [event.steps for event in events if isinstance(event, CheckpointsFound)] == [tuple(range(1, 201))]
+    end = next(i for i, event in enumerate(events) if isinstance(event, Progress) and event.caught_up)
+    writers = {event.stream: event.writer for event in events[:end] if isinstance(event, StreamStatus)}
+    assert set(writers.values()) == {"closed"}

@@ -271,37 +271,26 @@ def test_output_and_errors_of_resumed_jobs_are_not_attempts_of_one_another(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("given", "others", "name"),
+    ("given", "others", "names"),
     [
-        ("slurm-123.out", ("slurm-124.out",), "slurm-123.out"),
-        ("ppo.jsonl", (), "ppo.jsonl"),
-        ("train.log", ("titan.log",), "mine"),
-        ("rank_0.log", ("rank_1.log",), "mine"),
-        ("progress.csv", ("eval.csv",), "mine"),
-        ("console_output.txt", (), "mine"),
+        ("slurm-123.out", "slurm-124.out", ["slurm-123.out"]),
+        ("ppo.jsonl", "", ["ppo.jsonl"]),
+        ("train.log", "titan.log", ["mine"]),
+        ("rank_0.log", "rank_1.log", ["mine"]),
+        ("progress.csv", "eval.csv", ["mine"]),
+        ("console_output.txt", "", ["mine"]),
+        ("b.out a.out", "", ["a.out", "b.out"]),
+        ("first/log.jsonl second/log.jsonl", "", ["first", "second"]),
+        ("rank_0.log rank_1.log rank_2.log rank_3.log", "", ["mine"]),
     ],
 )
-def test_a_file_given_by_name_is_named_by_it_unless_its_name_says_nothing(
-    tmp_path: Path, given: str, others: tuple[str, ...], name: str
+def test_files_given_by_name_name_their_runs_unless_their_names_say_nothing(
+    tmp_path: Path, given: str, others: str, names: list[str]
 ) -> None:
     texts = {".jsonl": rows, ".csv": table_of_steps}
-    write(tmp_path / "mine", {file: (texts.get(Path(file).suffix, lines), TWENTY, SLOW) for file in (given, *others)})
-    assert [*Watched(tmp_path / "mine" / given).runs] == [name]
-
-
-@pytest.mark.parametrize(
-    ("names", "runs"),
-    [
-        (("b.out", "a.out"), ["a.out", "b.out"]),
-        (("first/log.jsonl", "second/log.jsonl"), ["first", "second"]),
-        (tuple(f"rank_{rank}.log" for rank in range(4)), 1),
-    ],
-)
-def test_files_given_by_name(tmp_path: Path, names: tuple[str, ...], runs: list[str] | int) -> None:
-    texts = {".jsonl": rows}
-    files: dict[str, File] = {name: (texts.get(Path(name).suffix, lines), TWENTY, SLOW) for name in names}
-    found = sorted(Watched(*write(tmp_path, files)).runs)
-    assert (len(found) if isinstance(runs, int) else found) == runs
+    files = [*given.split(), *others.split()]
+    paths = write(tmp_path / "mine", {file: (texts.get(Path(file).suffix, lines), TWENTY, SLOW) for file in files})
+    assert sorted(Watched(*paths[: len(given.split())]).runs) == names
 
 
 def test_texts_of_ranks_beside_other_runs_are_a_run(tmp_path: Path) -> None:

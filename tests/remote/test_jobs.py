@@ -17,6 +17,7 @@ from support.terminal import TUIMON, Terminal
 from tuimon.commands import main
 from tuimon.exports.ranks import rank_lines
 from tuimon.model.links import Link
+from tuimon.model.ranks import JobRanks
 from tuimon.monitor.local import LocalMonitor
 from tuimon.panels import link_row
 from tuimon.remote import link, posix
@@ -67,6 +68,11 @@ class Hosts:
         monitor.update()
         return monitor.snapshot()
 
+    def ranks(self) -> JobRanks:
+        (run,) = self.read().runs
+        assert run.ranks is not None
+        return run.ranks
+
 
 def _write_ranks(logs: Path, first: int, last_step: int = 29) -> None:
     logs.mkdir(parents=True, exist_ok=True)
@@ -113,17 +119,14 @@ def test_host_that_is_lost_does_not_make_its_ranks_suspect(homes: Path) -> None:
     with Hosts(homes, "gpu[01-02]:logs/grpo") as hosts:
         hosts.take_down("gpu02")
         until(lambda: hosts.job.keepers[1].link.state == "lost")
-        (run,) = hosts.read().runs
-        assert run.ranks is not None
-        assert [row.state for row in run.ranks.rows if row.node == "gpu02"] == ["unreachable"] * 8
-        assert run.ranks.problems == ()
-        assert run.ranks.verdict.endswith("cannot be reached: gpu02")
+        ranks = hosts.ranks()
+        assert [row.state for row in ranks.rows if row.node == "gpu02"] == ["unreachable"] * 8
+        assert ranks.problems == ()
+        assert ranks.verdict.endswith("cannot be reached: gpu02")
         (hosts.where / "gone").rename(hosts.home("gpu02"))
         hosts.job.keepers[1].login()
         until(lambda: hosts.job.keepers[1].link.state == "live")
-        (run,) = hosts.read().runs
-        assert run.ranks is not None
-        assert run.ranks.unreachable == ()
+        assert hosts.ranks().unreachable == ()
 
 
 def test_runs_below_the_path_are_joined_by_name(homes: Path) -> None:
@@ -132,26 +135,20 @@ def test_runs_below_the_path_are_joined_by_name(homes: Path) -> None:
     (homes / "gpu01/logs/sft/log.jsonl").write_text('{"step": 1, "loss": 2}\n{"step": 2, "loss": 1}\n')
     with Hosts(homes, "gpu[01-02]:logs") as hosts:
         runs = hosts.read().runs
-    assert sorted(run.path for run in runs) == ["gpu[01-02]:logs/grpo", "gpu[01-02]:logs/sft"]
-    for run in runs:
-        assert run.ranks is not None
-        assert len(run.ranks.rows) == 16
-        assert {row.node for row in run.ranks.rows} == {"gpu01", "gpu02"}
+    nodes = {run.path: sorted(row.node for row in run.ranks.rows) for run in runs if run.ranks is not None}
+    both = ["gpu01"] * 8 + ["gpu02"] * 8
+    assert nodes == {"gpu[01-02]:logs/grpo": both, "gpu[01-02]:logs/sft": both}
 
 
 def test_local_ranks_of_hosts_are_told_apart(tmp_path: Path) -> None:
     """Files of the same names on each host: the numbers in the names are not those of ranks, the lines name these."""
-    for host, first in (("a", 0), ("b", 4)):
-        (tmp_path / host / "logs").mkdir(parents=True)
-        for local in range(4):
-            text = "".join(f"[rank{first + local}]: step {step}: loss=0.5\n" for step in range(1, 9))
-            (tmp_path / host / f"logs/rank_{local}.log").write_text("starting\n" + text)
+    expected = [(host, first + local) for host, first in (("a", 0), ("b", 4)) for local in range(4)]
+    for host, rank in expected:
+        text = "".join(f"[rank{rank}]: step {step}: loss=0.5\n" for step in range(1, 9))
+        (tmp_path / host / "logs").mkdir(parents=True, exist_ok=True)
+        (tmp_path / host / f"logs/rank_{rank % 4}.log").write_text("starting\n" + text)
     with Hosts(tmp_path, "a,b:logs") as hosts:
-        (run,) = hosts.read().runs
-    assert run.ranks is not None
-    assert sorted((row.node, row.rank) for row in run.ranks.rows) == [
-        (host, first + local) for host, first in (("a", 0), ("b", 4)) for local in range(4)
-    ]
+        assert sorted((row.node, row.rank) for row in hosts.ranks().rows) == expected
 
 
 def test_state_of_a_job_is_that_of_the_hosts_that_answer() -> None:

@@ -105,20 +105,29 @@ def test_a_burst_of_writes_returns_few_times(watcher: Watcher, tmp_path: Path) -
     assert 1 <= returns <= took / watch_module.QUIET + 2
 
 
-def test_a_directory_removed_and_created_again(watcher: Watcher, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    run.mkdir()
+def test_a_directory_that_comes_goes_and_is_replaced(watcher: Watcher, tmp_path: Path) -> None:
+    run, deadline = tmp_path / "run", time.monotonic() + LONG
     watcher.set_directories([str(run)])
+    assert (watcher.mode, watcher.detail) == ("poll", "poll every 1 s")
+    run.mkdir()
+    while watcher.mode == "poll":
+        watcher.wait(0.06)
+        assert time.monotonic() < deadline
     append(run / "log")
     until(watcher, run / "log")
     (run / "log").unlink()
     run.rmdir()
     until(watcher, structure=True)
     run.mkdir()
-    deadline = time.monotonic() + LONG
     while str(run / "new") not in watcher.wait(0.2).paths:  # written again and again until the new watch is there
         assert time.monotonic() < deadline
         append(run / "new")
+    drain(watcher, run)
+    run.rename(tmp_path / "old")
+    run.mkdir()
+    assert until(watcher, structure=True).structure_changed  # watched anew: look for what was missed
+    append(run / "log")
+    assert str(run / "log") in until(watcher, run / "log").paths
 
 
 def test_removed_directory_is_a_change_of_structure_without_an_event(tmp_path: Path) -> None:
@@ -135,17 +144,6 @@ def test_removed_directory_is_a_change_of_structure_without_an_event(tmp_path: P
         assert watcher.wait(0).structure_changed
 
 
-def test_a_directory_replaced_by_another(watcher: Watcher, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    run.mkdir()
-    watcher.set_directories([str(run)])
-    run.rename(tmp_path / "old")
-    run.mkdir()
-    assert until(watcher, structure=True).structure_changed  # watched anew: look for what was missed
-    append(run / "log")
-    assert str(run / "log") in until(watcher, run / "log").paths
-
-
 def test_paths_of_a_linked_directory_are_as_given(watcher: Watcher, tmp_path: Path) -> None:
     for name in ("run1", "run2"):
         (tmp_path / name).mkdir()
@@ -160,19 +158,6 @@ def test_paths_of_a_linked_directory_are_as_given(watcher: Watcher, tmp_path: Pa
     until(watcher, structure=True)
     append(tmp_path / "run2" / "log")
     until(watcher, latest / "log")
-
-
-def test_a_directory_that_does_not_exist_yet(watcher: Watcher, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    watcher.set_directories([str(run)])
-    assert (watcher.mode, watcher.detail) == ("poll", "poll every 1 s")
-    run.mkdir()
-    deadline = time.monotonic() + LONG
-    while watcher.mode == "poll":
-        watcher.wait(0.06)
-        assert time.monotonic() < deadline
-    append(run / "log")
-    until(watcher, run / "log")
 
 
 def test_wake_from_another_thread(watcher: Watcher) -> None:
