@@ -9,11 +9,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from conftest import DATA
 from support.programs import run, write_rows
 
 from tuimon.commands import commands
 
 NAMES = ("train/reward", "train/reward_std", "train/loss", "train/loss_scale")
+TORCH = DATA / "tensorboard" / "torch"
 MISSPELT = r"no metric matches rewrd; did you mean [^;]*reward"
 
 
@@ -61,6 +63,7 @@ CALLS = [
     ("export log --by-source --metric rewrd", 2, MISSPELT),
     ("doctor log --metric rewrd", 2, MISSPELT),
     ("check log --rule 'rewrd < 0.2 for 10 steps'", 2, MISSPELT),
+    (f"export {TORCH} --format media --metric wieght -o {{out}}/none/", 2, "nothing to write matches wieght"),
     ("compare log other --metric nothing", 2, "no metric matches nothing"),
     ("summary late --step 40 --metric lost", 2, "no metric matches lost; did you mean"),
     *(

@@ -8,38 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.programs import run
 from support.terminal import Terminal
 
-from tuimon.commands import commands, main, parser_of
-
-
-def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert main(list(words)) == 0
-    return capsys.readouterr().out
-
-
-def completed(script: str, line: str, directory: Path) -> set[str]:
-    """Return the completions of bash at the end of the command line."""
-    words = line.split(" ")
-    quoted = " ".join(f"'{word}'" for word in words)
-    typed = f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}"
-    program = f'{script}\n{typed}; _shtab_tuimon; printf "%s\\n" "${{COMPREPLY[@]}}"'
-    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, cwd=directory, check=True)
-    assert done.stderr == ""
-    return set(done.stdout.split("\n")) - {""}
-
-
-def test_bash_completes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    for name in ("a run", "exports"):
-        (tmp_path / name).mkdir()
-    for line, words in (
-        ("tuimon exp", {"export", "exports"}),
-        ("tuimon summary a", {"a run"}),
-        ("tuimon export exports --format p", {"parquet", "png", "pdf"}),
-        ("tuimon --onc", {"--once"}),
-    ):
-        assert completed(printed(capsys, "completion", "bash"), line, tmp_path) == words
-
+from tuimon.commands import commands, parser_of
 
 LINES = {
     "tuimon expo": "tuimon export",
@@ -54,24 +26,20 @@ LINES = {
 """Command line before and after pressing tab."""
 
 
-def in_bash(script: Path) -> dict[str, str]:
-    completed_lines = {}
-    for line in LINES:
-        [word] = completed(script.read_text(), line, script.parent)
-        completed_lines[line] = f"{line.rpartition(' ')[0]} {word}"
-    return completed_lines
-
-
-def in_fish(script: Path) -> dict[str, str]:
-    completed_lines = {}
-    for line in LINES:
-        program = f"source {script.name}; complete -C '{line}'"
-        words = ["fish", "--no-config", "-c", program]
-        done = subprocess.run(words, capture_output=True, text=True, cwd=script.parent, check=True)
-        assert done.stderr == ""
-        [word] = [offered.partition("\t")[0].rstrip("/") for offered in done.stdout.splitlines()]
-        completed_lines[line] = f"{line.rpartition(' ')[0]} {word}"
-    return completed_lines
+def offered(shell: str, script: Path, line: str) -> set[str]:
+    """Return what bash or fish offers at the end of a command line."""
+    words = line.split(" ")
+    quoted = " ".join(f"'{word}'" for word in words)
+    typed = f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}"
+    ask = {
+        "bash": f'{typed}; _shtab_tuimon; printf "%s\\n" "${{COMPREPLY[@]}}"',
+        "fish": f"complete -C '{line}'",
+    }
+    option = {"bash": "--norc", "fish": "--no-config"}[shell]
+    command = [shell, option, "-c", f"source ./{script.name}; {ask[shell]}"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=script.parent, check=True)
+    assert done.stderr == ""
+    return {row.partition("\t")[0].rstrip("/") for row in done.stdout.split("\n")} - {""}
 
 
 def in_zsh(script: Path) -> dict[str, str]:
@@ -89,22 +57,29 @@ def in_zsh(script: Path) -> dict[str, str]:
     return completed_lines
 
 
-SHELLS = {"bash": in_bash, "zsh": in_zsh, "fish": in_fish}
-
-
-@pytest.mark.parametrize("shell", [shell for shell in SHELLS if shell == "bash" or shutil.which(shell)])
-def test_shells_complete_with_the_script(shell: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "shell", [shell for shell in ("bash", "zsh", "fish") if shell == "bash" or shutil.which(shell)]
+)
+def test_shells_complete_with_the_script(shell: str, tmp_path: Path) -> None:
     script = tmp_path / f"completion.{shell}"
-    script.write_text(printed(capsys, "completion", shell))
+    script.write_text(run("completion", shell).stdout)
     (tmp_path / "arun").mkdir()
     (tmp_path / "metrics.jsonl").touch()
-    assert SHELLS[shell](script) == LINES
+    if shell == "zsh":
+        assert in_zsh(script) == LINES
+        return
+    for line, completed in LINES.items():
+        assert offered(shell, script, line) == {completed.split()[-1]}
+    if shell == "bash":
+        (tmp_path / "a run").mkdir()
+        assert offered(shell, script, "tuimon summary a") == {"arun", "a run"}
+        assert offered(shell, script, "tuimon export arun --format p") == {"parquet", "png", "pdf"}
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
-def test_every_command_and_option_is_in_a_completion(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = set(re.findall(r"[\w-]+", printed(capsys, "completion", shell)))
-    for name, command in commands().items():
-        assert name in words
-        for flag in parser_of(command)._option_string_actions:
-            assert flag in words or (shell in ("fish", "tcsh") and flag.lstrip("-") in words), flag
+def test_every_command_and_option_is_in_a_completion() -> None:
+    for shell in ("bash", "zsh", "fish", "tcsh"):
+        words = set(re.findall(r"[\w-]+", run("completion", shell).stdout))
+        for name, command in commands().items():
+            assert name in words
+            for flag in parser_of(command)._option_string_actions:
+                assert flag in words or (shell in ("fish", "tcsh") and flag.lstrip("-") in words), flag

@@ -90,8 +90,3 @@ def test_ctrl_c_ends_long_work_with_a_sentence(command: str, logs: Path, monkeyp
     assert after.startswith("tuimon: interrupted before")
     assert after.count("\n") == 1
     assert sorted(logs.rglob("*")) == before
-
-
-def test_nothing_is_drawn_without_a_terminal(logs: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", f"{logs}/a", f"{logs}/b"]) == 0
-    assert capfd.readouterr().err == ""

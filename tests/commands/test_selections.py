@@ -70,19 +70,17 @@ def test_histograms_are_chosen_by_their_own_names(tmp_path: Path) -> None:
     run(*options, "*weight*", "-o", f"{tmp_path}/some/")
     lines = (tmp_path / "some" / "media.jsonl").read_text().splitlines()
     assert {"weight" in json.loads(line)["tag"] for line in lines} == {True}
-    done = run(*options, "wieght", "-o", f"{tmp_path}/none/", expect=2)
-    assert "nothing to write matches wieght" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("steps", "expected"),
     [("10-12", [10, 11, 12]), ("28-", [28, 29]), ("-1", [0, 1]), ("5-5", [5]), ("0-99", list(range(30)))],
 )
-@pytest.mark.parametrize("options", [(), ("--by-source",), ("--format", "jsonl")])
-def test_points_of_a_range_of_steps(log: str, steps: str, expected: list[int], options: tuple[str, ...]) -> None:
-    done = run("export", log, f"--steps={steps}", "--metric", "train/loss", *options)
-    if "jsonl" in options:
-        rows = [json.loads(line) for line in done.stdout.splitlines()]
-    else:
-        rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert [(int(row["step"]), float(row["value"])) for row in rows] == [(step, step / 10) for step in expected]
+def test_points_of_a_range_of_steps(log: str, steps: str, expected: list[int]) -> None:
+    command = ("export", log, f"--steps={steps}", "--metric", "train/loss")
+    points = [(step, step / 10) for step in expected]
+    for options in ((), ("--by-source",)):
+        rows = csv.DictReader(io.StringIO(run(*command, *options).stdout))
+        assert [(int(row["step"]), float(row["value"])) for row in rows] == points
+    rows_of_json = map(json.loads, run(*command, "--format", "jsonl").stdout.splitlines())
+    assert [(row["step"], row["value"]) for row in rows_of_json] == points

@@ -71,9 +71,9 @@ def inspect_sample(number: int) -> bytes:
     return json.dumps(document).encode()
 
 
-DUMP = [verl(output, score, input=PROMPT, step=1) for output, score in (("4", 1.0), ("5", 0.0), ("4", 1.0), ("6", 0.0))]
-"""All texts of a step, as a trainer writes them; a board or a table has some of them once more."""
 DUMPED = [("4", 1.0), ("5", 0.0), ("4", 1.0), ("6", 0.0)]
+DUMP = [verl(*row, input=PROMPT, step=1) for row in DUMPED]
+"""All texts of a step, as a trainer writes them; a board or a table has some of them once more."""
 COLUMNS = {"step": ["3", "3"], "prompt": ["a", "b"], "completion": ["x", "y"], "Acc": [1.0, 0.0], "Format": [0.5, 0.5]}
 BATCH = {"content": [["question", "reply"]], "rewards": [1.0], "token_ids": [[1, 2]], "advantages": [[0.5, 0.5]]}
 NODES = [{"message": {"role": role, "content": role}} for role in ("user", "assistant")]
@@ -275,15 +275,10 @@ CASES: dict[str, tuple[dict[str, str | bytes | list[Any]], str, list[tuple[Any, 
         "source response reward",
         [("dump/1.jsonl", *row) for row in DUMPED],
     ),
-    "another text of a board is added": (
-        {"dump/1.jsonl": DUMP, "board/data.jsonl": [on_board("4", 1.0), on_board("7", 0.0)]},
+    "another text and another reward of a board are added": (
+        {"dump/1.jsonl": DUMP, "board/data.jsonl": [on_board(*row) for row in (("4", 1.0), ("7", 0.0), ("5", 0.5))]},
         "response reward",
-        [*DUMPED, ("7", 0.0)],
-    ),
-    "another reward of a board is added": (
-        {"dump/1.jsonl": DUMP, "board/data.jsonl": [on_board("4", 1.0), on_board("5", 0.5)]},
-        "response reward",
-        [*DUMPED, ("5", 0.5)],
+        [*DUMPED, ("7", 0.0), ("5", 0.5)],
     ),
     "equal texts of two ranks are all kept": (
         {f"{rank}/1.jsonl": [verl("4", 1.0, step=1)] * 2 for rank in ("host-a", "host-b")},
