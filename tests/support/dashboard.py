@@ -11,8 +11,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import cast
+from unittest.mock import patch
 
 from textual.pilot import Pilot
+from textual.strip import Strip
 
 from tuimon.config import Settings
 from tuimon.monitor.process import ReaderProcess
@@ -26,14 +28,36 @@ def rows(*steps: int, **values: float) -> str:
     return "".join(json.dumps(row(step)) + "\n" for step in steps)
 
 
+async def _take_turns(*_: float) -> None:
+    """Let the tasks of the application run."""
+    for _turn in range(10):
+        await asyncio.sleep(0)
+
+
 class PatientPilot(Pilot[None]):
-    """Pilot that waits until the boxes are drawn, which happens in the background."""
+    """Pilot that waits until the boxes are drawn, which happens in the background.
+
+    It does not wait after each key or size until the process is idle, as Textual's does: 60 ms, and no proof.
+    """
+
+    async def press(self, *keys: str) -> None:
+        for key in keys:
+            with patch("textual.app.wait_for_idle", _take_turns):
+                await self._app._press_keys([key])
+            await self._wait_for_screen()
+
+    async def resize_terminal(self, width: int, height: int) -> None:
+        with patch("textual.pilot.wait_for_idle", _take_turns):
+            await super().resize_terminal(width, height)
 
     async def _wait_for_screen(self, timeout: float = 60.0) -> bool:
         waited = await super()._wait_for_screen(timeout)
         app = cast("TuimonApp", self.app)
+        end = asyncio.get_running_loop().time() + timeout
         while not app._closing and (app.board.drawing or not _laid_out(app)):
             await asyncio.sleep(0.005)
+            late = asyncio.get_running_loop().time() > end
+            assert not late, (app.board.drawing, app.screen, app.screen._compositor.size, app.size)
         return waited
 
 
@@ -48,12 +72,13 @@ async def opened(
     size: tuple[int, int] = (120, 40),
     settings: Settings | None = None,
     views: Path | None = None,
+    wait: bool = True,
 ) -> AsyncIterator[tuple[TuimonApp, Pilot[None]]]:
     monitor = ReaderProcess([os.fspath(path)], interval=0.2)
     monitor.start()
     try:
         assert monitor.wait_for_first(60)
-        app = TuimonApp(monitor, settings or Settings(theme="dark", symbols="braille"), views=views)
+        app = TuimonApp(monitor, settings or Settings(theme="dark", symbols="braille"), wait, views)
         async with app.run_test(size=size):
             pilot = PatientPilot(app)
             await pilot.pause()
@@ -65,9 +90,14 @@ async def opened(
 def text(app: TuimonApp) -> str:
     """Return the screen as text."""
     width, height = app.size
-    lines = app.screen._compositor.render_strips(app.size)
+    lines = strips(app)
     assert len(lines) == height
     return "\n".join("".join(segment.text for segment in line)[:width] for line in lines)
+
+
+def strips(app: TuimonApp) -> list[Strip]:
+    """Return the lines of the screen as Textual renders them."""
+    return app.screen._compositor.render_strips(app.size)
 
 
 async def until(app: TuimonApp, pilot: Pilot[None], condition: Callable[[str], bool], seconds: float = 60) -> str:

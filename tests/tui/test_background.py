@@ -74,25 +74,22 @@ def colour(role: Role, theme: str) -> bytes:
     return "38;2;{};{};{}".format(*color.triplet).encode()
 
 
-@pytest.mark.parametrize(("reply", "theme"), [("ffff/ffff/ffff", "light"), ("0000/0000/0000", "dark")])
-def test_theme_follows_the_reply(log: Path, reply: str, theme: str) -> None:
+@pytest.mark.parametrize(
+    ("before", "reply", "after", "theme"),
+    [("/", "ffff/ffff/ffff", "", "light"), ("", "0000/0000/0000", "/", "dark")],
+)
+def test_theme_follows_the_reply_and_a_key_that_comes_with_it_is_applied(
+    log: Path, before: str, reply: str, after: str, theme: str
+) -> None:
     with Terminal([*TUIMON, "--fresh", str(log)], environment={"COLORFGBG": ""}) as terminal:
         terminal.until(lambda out: QUESTION in out)
-        terminal.type(f"\x1b]11;rgb:{reply}\x1b\\\x1b[?62;22c")
-        terminal.until(lambda out: colour(Role.SERIES_0, theme) in out)
+        terminal.type(f"{before}\x1b]11;rgb:{reply}\x1b\\\x1b[?62;22c{after}")
+        terminal.until(lambda out: colour(Role.SERIES_0, theme) in out and b"part of a name" in out)
         other = "dark" if theme == "light" else "light"
         assert colour(Role.SERIES_0, other) not in terminal.output
-        terminal.type("q")
+        terminal.type("\x03")
         assert terminal.wait() == 0
         assert not re.search(rb"\]11;rgb", terminal.output), "the answer is not echoed"
-
-
-@pytest.mark.parametrize(("before", "after"), [("/", ""), ("", "/")])
-def test_a_key_that_comes_with_the_reply_is_applied(log: Path, before: str, after: str) -> None:
-    with Terminal([*TUIMON, "--fresh", str(log)], environment={"COLORFGBG": ""}) as terminal:
-        terminal.until(lambda out: QUESTION in out)
-        terminal.type(f"{before}\x1b]11;rgb:0/0/0\x1b\\\x1b[?62;22c{after}")
-        terminal.until(lambda out: b"part of a name" in out)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import json
 import random
 from pathlib import Path
 
-import pytest
 from support.terminal import TUIMON, Terminal
 
 SCREENS = ("", "r", "M", "L", "a", "C", "T", "R", "D", "m", "?", "d", "o", "\r")
@@ -18,14 +17,13 @@ KEYS = (
 BURSTS = 80
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_the_dashboard_survives_bursts_of_keys(seed: int, tmp_path: Path) -> None:
+def test_the_dashboard_survives_bursts_of_keys(tmp_path: Path) -> None:
     for name in ("first", "second"):
         rows = (json.dumps({"step": s, "reward": s % 7, "loss": 1 / (s + 1)}) + "\n" for s in range(100))
         (tmp_path / "logs" / name).mkdir(parents=True)
         (tmp_path / "logs" / name / "metrics.jsonl").write_text("".join(rows))
     home = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"), str(tmp_path / "home"))
-    chosen, left = random.Random(seed), BURSTS
+    chosen, left = random.Random(1), BURSTS
     while left:
         with Terminal((*TUIMON, "--fresh", str(tmp_path / "logs")), (110, 35), home) as terminal:
             terminal.until(lambda output: b"loss" in output, 60)

@@ -4,106 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
-from support.dashboard import opened, text, until
-from textual.command import CommandList, CommandPalette
-from textual.events import MouseScrollDown
-from textual.widgets import Input
+from support.dashboard import opened, until
+from textual.command import CommandList
 
 from tuimon.config import Settings
-from tuimon.errors import UsageError
 from tuimon.model.events import RunFound, StreamFound, StreamStatus
 from tuimon.model.views import Role
 from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.store import Store
-from tuimon.text import cell_width
-from tuimon.tui.action import footer, key_names
-from tuimon.tui.actions import all_actions, with_user_keys
 from tuimon.tui.palette import ActionProvider
 from tuimon.tui.screens.health import note_entries
-from tuimon.tui.screens.help import ESSENTIAL, help_entries
-from tuimon.tui.screens.run_list import RunListScreen
+from tuimon.tui.screens.help import help_entries
 from tuimon.tui.screens.scatter import plot_head
 
 SETTINGS = Settings(theme="dark", symbols="braille")
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    path = tmp_path / "run" / "metrics.jsonl"
-    path.parent.mkdir()
-    names = ("reward", "loss", "kl", "entropy", "部分/比例", "样本 🎯/平均")
-    rows = ({"step": step, **{name: (step + number) / 10 for number, name in enumerate(names)}} for step in range(50))
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    return path.parent
-
-
-async def test_the_palette_finds_an_action_and_does_it(run: Path) -> None:
-    async with opened(run) as (app, pilot):
-        await until(app, pilot, lambda s: "reward" in s)
-        await pilot.press("ctrl+p")
-        await pilot.pause()
-        await pilot.press(*"metric list")
-        await until(app, pilot, lambda s: "metric list (M)" in s)
-        await pilot.press("enter")
-        await until(app, pilot, lambda s: "6 metrics" in s)
-
-
-async def test_the_palette_has_the_colours_of_the_terminal(run: Path) -> None:
-    async with opened(run) as (app, pilot):
-        await until(app, pilot, lambda s: "reward" in s)
-        await pilot.press("ctrl+p")
-        await until(app, pilot, lambda s: "quit (q)" in s)
-        for selector in ("#--container", "#--input", "CommandInput", "CommandList"):
-            assert app.screen.query_one(selector).styles.background.ansi == -1, selector
-
-
-FIRST_TITLES = {
-    "metric list": "metric list (M)",
-    "}": "smoother (})",  # a key
-    "PgDn": "next page (PgDn)",
-    "8-colour": "",
-    "16 colours": "theme (t)",  # a part of what it does
-    "log": "log (L)",
-    "why": "alerts (a)",
-    "learning rate": "config (C)",
-    "hide": "filter (/)",
-}
-"""Text typed in the palette -> first title; "" for no matches."""
-
-
-async def test_the_palette_finds_by_label_key_and_description(run: Path) -> None:
-    def found(screen: str, first: str) -> bool:
-        titles = [line.strip() for line in screen.splitlines() if re.fullmatch(r"\s*[a-z ]+ \(.+\)\s*", line)]
-        return titles[:1] == [first] if first else "No matches" in screen
-
-    async with opened(run) as (app, pilot):
-        await until(app, pilot, lambda s: "reward" in s)
-        for typed, first in FIRST_TITLES.items():
-            await pilot.press("ctrl+p")
-            await pilot.pause()
-            await pilot.press(*typed)
-            await until(app, pilot, partial(found, first=first))
-            await pilot.press("escape")
-            await until(app, pilot, lambda s: len(app.screen_stack) == 1)
-
-
-async def test_the_palette_shows_brackets_as_they_are(run: Path) -> None:
-    rows = ({"step": step, "reward": step, "wired[bold]/share": step} for step in range(50))
-    (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    async with opened(run) as (app, pilot):
-        await until(app, pilot, lambda s: "reward" in s)
-        for typed, expected in (("wired", "show wired[bold]/share"), ("interval", "[notify]")):
-            await pilot.press("ctrl+p")
-            await pilot.pause()
-            await pilot.press(*typed)
-            await until(app, pilot, lambda s, expected=expected: expected in s)
-            await pilot.press("escape")
-            await until(app, pilot, lambda s: len(app.screen_stack) == 1)
 
 
 QUERIES = {
@@ -191,140 +108,6 @@ async def test_the_palette_and_the_help_begin_with_what_a_query_means(tmp_path: 
         await until(app, pilot, lambda s: "The settings are in" in s)
 
 
-def test_footer_of_a_zoomed_panel_without_an_axis_has_no_keys_of_charts() -> None:
-    labels = {
-        kind: [action.label for action in footer(all_actions(), f"dashboard.{kind}")] for kind in ("chart", "panel")
-    }
-    assert {"pan", "cursor", "smooth", "scale", "go to"} < set(labels["chart"])
-    assert labels["panel"] == ["back", "keys", "next panel"]
-
-
-def test_an_action_without_a_key_is_not_listed_under_the_key_of_the_palette() -> None:
-    keys = {action.id: key_names(action.keys) for action in all_actions()}
-    assert keys["together"] == keys["settings_file"] == "palette"
-    assert [id for id, shown in keys.items() if shown == "Ctrl+p"] == ["palette"]
-
-
-async def test_an_action_of_another_screen_opens_that_screen(run: Path) -> None:
-    async with opened(run) as (app, pilot):
-        await until(app, pilot, lambda s: "reward" in s)
-        await pilot.press("ctrl+p")
-        await pilot.pause()
-        await pilot.press(*"hide run")
-        await until(app, pilot, lambda s: "run list: hide (H)" in s)
-        await pilot.press("enter")
-        await until(app, pilot, lambda s: isinstance(app.screen, RunListScreen))
-
-
-async def test_the_palette_can_have_another_key(run: Path) -> None:
-    async with opened(run, settings=replace(SETTINGS, keys={"palette": "w"})) as (app, pilot):
-        await until(app, pilot, lambda s: "reward" in s)
-        for screen in ("dashboard", "help"):
-            await pilot.press("ctrl+p")
-            await pilot.pause()
-            assert not CommandPalette.is_open(app)
-            await pilot.press("w")
-            await until(app, pilot, lambda s: CommandPalette.is_open(app))
-            await pilot.press("w")
-            assert app.screen.query_one(Input).value == "w", "a letter can be typed into the palette"
-            await pilot.press("escape", *(["question_mark"] if screen == "dashboard" else []))
-            await pilot.pause()
-
-
-async def test_user_key_replaces_the_default_key(run: Path) -> None:
-    async with opened(run, settings=replace(SETTINGS, keys={"open": "w"})) as (app, pilot):
-        shown = await until(app, pilot, lambda s: "reward" in s)
-        assert "w zoom" in shown, "the footer knows"
-        await pilot.press("enter")
-        await pilot.pause()
-        assert not app.board.zoomed
-        await pilot.press("w")
-        await until(app, pilot, lambda s: "last @ step" in s)
-        await pilot.press("question_mark")
-        await until(app, pilot, lambda s: "Show the selected panel on the whole screen" in s)
-        [row] = [line for line in text(app).splitlines() if "Show the selected panel on" in line]
-        assert row.split()[0] == "w"
-
-
-async def test_help_is_wrapped_at_any_width_and_shows_the_position(run: Path) -> None:
-    async with opened(run, (60, 20)) as (app, pilot):
-        await until(app, pilot, lambda s: "reward" in s)
-        await pilot.press("question_mark")
-        shown = await until(app, pilot, lambda s: "rows 1-18 of " in s)
-        await pilot.press("space")
-        shown += await until(app, pilot, lambda s: "rows 19-36 of " in s)
-        words = " ".join(shown.split())
-        essential = [action for action in footer(app.actions, "dashboard")[:9] if action.id != "next_run"]
-        assert all(word in words for action in essential for word in action.help.split())
-        await pilot.resize_terminal(120, 20)
-        await until(app, pilot, lambda s: "Draw the metrics of the filter in one chart" in s)
-        await pilot.press("G")
-        await until(app, pilot, lambda s: "seeds of the base" in s)
-
-
-def test_smoothing_is_among_the_most_important_keys() -> None:
-    first = [entry.target.id for entry in help_entries(all_actions(), "dashboard", "") if entry.target][:ESSENTIAL]
-    assert "smoother" in first
-    assert "texts" in first
-    listed = [entry.target.id for entry in help_entries(all_actions(), "dashboard", "") if entry.target]
-    assert sorted(listed) == sorted(action.id for action in all_actions())
-
-
-def test_the_keys_of_the_screen_follow_the_most_important_ones() -> None:
-    actions = all_actions()
-    for where in {where for action in actions for where in action.where}:
-        targets = [
-            entry.target for entry in help_entries(actions, where, "") if entry.target and where in entry.target.where
-        ]
-        essential = len(footer(actions, where))
-        sections = [action.section for action in targets[min(essential, ESSENTIAL) :]]
-        own = {action.section for action in actions if action.where == (where,)} | {"Movement"}
-        assert sections[0] in own, where
-        assert sections[-1] == "General", where
-
-
-def test_a_footer_has_actions_of_its_screen() -> None:
-    actions = all_actions()
-    for where in {where for action in actions for where in action.where}:
-        for view in ("", ".grid", ".comparison", ".scatter", ".settings", ".chart", ".panel"):
-            assert all(where in action.where for action in footer(actions, where + view)), where + view
-
-
-def test_key_for_an_unknown_action_is_an_error() -> None:
-    with pytest.raises(UsageError, match="fly"):
-        with_user_keys({"fly": "w"})
-
-
-async def test_a_double_click_zooms_and_the_wheel_goes_through_pages(run: Path) -> None:
-    async with opened(run, (80, 24)) as (app, pilot):
-        shown = await until(app, pilot, lambda s: "loss" in s and "page 1/" in s)
-        await pilot._post_mouse_events([MouseScrollDown], app.board.boxes[0], offset=(20, 3))
-        await until(app, pilot, lambda s: "page 2/" in s)
-        await pilot.press("b")
-        await until(app, pilot, lambda s: "page 1/" in s)
-        loss = next(box for box in app.board.boxes if box.panel is not None and box.panel.title == "loss")
-        assert "loss" in shown
-        await pilot.click(loss, offset=(20, 3), times=2)
-        await until(app, pilot, lambda s: "last @ step" in s)
-        assert app.board.panel is not None
-        assert app.board.panel.title == "loss"
-
-
-@pytest.mark.parametrize("size", [(40, 12), (80, 24), (120, 40)])
-async def test_wide_names_leave_every_row_as_wide_as_the_screen(run: Path, size: tuple[int, int]) -> None:
-    async with opened(run, size) as (app, pilot):
-        await until(app, pilot, lambda s: "reward" in s)
-        for keys, wanted in (
-            (("slash", *"比例"), "比例"),
-            (("enter", "enter"), "比例"),
-            (("escape", "escape", "M"), "样本"),
-        ):
-            await pilot.press(*keys)
-            await until(app, pilot, lambda s, wanted=wanted: wanted in s)  # type: ignore[misc]
-            lines = app.screen._compositor.render_strips(app.size)
-            assert {cell_width(line.text) for line in lines} == {size[0]}
-
-
 def test_remarks_about_a_text_with_points_are_listed(tmp_path: Path) -> None:
     (tmp_path / "train.log").write_text("loss: 1.5\nloss: 1.4\nloss: 1.3\n")
     snapshot = open_run(tmp_path)
@@ -377,11 +160,13 @@ def test_the_correlation_of_a_scatter_plot_has_priority_over_the_names(width: in
     )
 
 
-async def test_the_selected_line_of_the_palette_differs_from_the_others(run: Path) -> None:
-    async with opened(run) as (app, pilot):
+async def test_the_palette_has_the_colours_of_the_terminal_and_its_selected_line_another(log: Path) -> None:
+    async with opened(log.parent) as (app, pilot):
         await until(app, pilot, lambda s: "reward" in s)
         await pilot.press("ctrl+p")
         await until(app, pilot, lambda s: "quit (q)" in s and "zoom (" in s)
+        for selector in ("#--container", "#--input", "CommandInput", "CommandList"):
+            assert app.screen.query_one(selector).styles.background.ansi == -1, selector
         lines = app.screen.query_one(CommandList)
         await pilot.pause()
         backgrounds = [

@@ -12,9 +12,9 @@ from support.terminal import TUIMON, Terminal
 
 from tuimon.tui.actions import all_actions
 
-PAYLOAD = "a\x1b]0;owned\x07\u009b31m\u202e\x1b]52;c;ZXZpbA==\x07\x1b[777mz"
-FORBIDDEN = (b"\x1b]0;owned", b"\xc2\x9b", b"\xe2\x80\xae", b"\x1b]52;c;ZXZpbA", b"\x1b[777m")
-"""A title, an introducer of one byte, an override of the direction, a clipboard, and an attribute."""
+PAYLOAD = "a\x1b]0;owned\x07\u009b31m\u202e\x1b]52;c;ZXZpbA==\x07\x1b[777m\x1b]8;;http://evil\x1b\\\x1bPq\x1b\\z"
+FORBIDDEN = (b"\x1b]0;owned", b"\xc2\x9b", b"\xe2\x80\xae", b"\x1b]52;c;ZXZpbA", b"\x1b[777m", b"\x1b]8;", b"\x1bP")
+"""A title, an introducer of one byte, an override of the direction, a clipboard, an attribute, a link and a string."""
 SPECIAL = {"enter": "\r", "space": " ", "tab": "\t", "backspace": "\x7f", "question_mark": "?", "slash": "/"}
 SPECIAL |= {"right_square_bracket": "]", "left_square_bracket": "[", "left_curly_bracket": "{", "comma": ","}
 SPECIAL |= {"right_curly_bracket": "}", "full_stop": ".", "plus": "+", "minus": "-", "less_than_sign": "<"}

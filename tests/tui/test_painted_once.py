@@ -64,17 +64,17 @@ def sent(terminal: Terminal, key: str = "") -> bytes:
     return bytes(terminal.output[before:])
 
 
-def begin(terminal: Terminal) -> None:
+def test_a_key_sends_a_cell_once_and_repaint_or_a_new_size_all_of_them(terminal: Terminal) -> None:
     terminal.until(lambda output: b"loss" in output)
     terminal.settle(1.0, BLINK)
-
-
-def test_a_key_sends_a_cell_once_and_repaint_sends_all_of_them(terminal: Terminal) -> None:
-    begin(terminal)
     grid = Grid(*SIZE)
     page = sent(terminal, "\x0c")
     grid.feed(page)
     assert grid.braille > 20, "ctrl+l sends the whole page"
+    before = str(grid)
+    grid.feed(b"\x1b[10;20HBroadcast message from root")
+    grid.feed(sent(terminal, "\x0c"))
+    assert _untimed(str(grid)) == _untimed(before), "also over what another program has written"
     for what, key in KEYS.items():
         output = sent(terminal, key)
         grid.feed(output)
@@ -85,24 +85,11 @@ def test_a_key_sends_a_cell_once_and_repaint_sends_all_of_them(terminal: Termina
             fresh = Grid(*SIZE)
             fresh.feed(whole)
             assert _untimed(str(fresh)) == _untimed(shown), f"{what}: what was not sent again was there"
-
-
-def test_repaint_overwrites_foreign_output(terminal: Terminal) -> None:
-    begin(terminal)
-    grid = Grid(*SIZE)
-    grid.feed(bytes(terminal.output))
-    before = str(grid)
-    grid.feed(b"\x1b[10;20HBroadcast message from root")
-    grid.feed(sent(terminal, "\x0c"))
-    assert _untimed(str(grid)) == _untimed(before)
-
-
-def test_resize_sends_the_whole_screen(terminal: Terminal) -> None:
-    begin(terminal)
+    terminal.type("ss")
+    terminal.settle(0.5, BLINK)
     terminal.resize(100, 30)
-    output = sent(terminal)
     resized, fresh = Grid(100, 30), Grid(100, 30)
-    resized.feed(output)
+    resized.feed(sent(terminal))
     fresh.feed(sent(terminal, "\x0c"))
     assert fresh.braille > 20
     assert _untimed(str(resized)) == _untimed(str(fresh))

@@ -103,9 +103,9 @@ async def test_changed_cells_give_the_same_screen(tmp_path: Path, monkeypatch: p
         monkeypatch.setattr(Compositor, "render_update", lambda *some, **more: app.render_update(*some, **more))
         async with app.run_test(size=SIZE) as pilot:
             for number, key in enumerate(KEYS):
-                for step in range(100 + number * 20, 120 + number * 20, 5):
+                for step in range(100 + number * 20, 120 + number * 20, 10):
                     with log.open("a") as file:
-                        file.write("".join(map(row, range(step, step + 5))))
+                        file.write("".join(map(row, range(step, step + 10))))
                     await pilot.pause(0.05)
                 await pilot.press(key)
                 await pilot.pause(0.05)

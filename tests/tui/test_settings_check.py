@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from support.dashboard import opened, rows, until
+from support.dashboard import rows
 from support.made_run import run_of
 
 from tuimon.commands import main
@@ -125,23 +125,3 @@ def test_once_reports_the_settings_that_the_dashboard_refuses(
     (log.parent / "config.toml").write_text(table)
     assert main(["watch", "--once", str(log)]) == 2
     assert words in capsys.readouterr().err
-
-
-async def test_notices_list_them_and_a_project_file_that_is_ignored(log: Path) -> None:
-    (log.parent / ".tuimon.toml").write_text('theme = "dark"\n')
-    rules = ({"rule": "rewrd < 0.1"}, {"rule": "entropy > 9"})
-    settings = Settings(
-        theme="dark", symbols="braille", keys={"quit": "m"}, dashboard={"panels": ["rewrd"]}, rules=rules
-    )
-    async with opened(log, settings=settings) as (app, pilot):
-        await until(app, pilot, lambda s: "reward" in s)
-        await pilot.press("a")
-        shown = await until(
-            app, pilot, lambda s: "[keys] quit: m is also" in s and "no panel or metric matches rewrd" in s
-        )
-        shown = " ".join(shown.split())
-        assert ".tuimon.toml is ignored: it sets theme" in shown
-        assert "[[rules]] rewrd < 0.1: no metric matches rewrd; did you mean reward?" in shown
-        levels = {notice.message.partition(":")[0]: notice.level for notice in app.snapshot.notices}
-        assert levels["[[rules]] rewrd < 0.1"] == "warning"
-        assert levels["[[rules]] entropy > 9"] == "info", "it is for runs of another kind"

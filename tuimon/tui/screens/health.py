@@ -80,7 +80,9 @@ class HealthScreen(LinesScreen[Target]):
         restarts = tuple(run.ranks.restart for run in snapshot.runs if run.ranks is not None)
         remarks = unread_parts(shown) if shown is not None else ""
         source = snapshot.alerts, snapshot.resolved, snapshot.notices, snapshot.is_reading, snapshot.unchecked > 0
-        facts = len(snapshot.runs), shown and shown.id, restarts, remarks, self.query_text
+        states = (file.status for file in shown.streams) if shown else ()
+        files = shown and shown.point_count, [(state.state, state.message) for state in states if state]
+        facts = len(snapshot.runs), shown and shown.id, restarts, remarks, files, self.query_text
 
         def entries(*_: object) -> list[Entry[Target]]:
             return _filtered(list(note_entries(snapshot, shown)), self.query_text)
