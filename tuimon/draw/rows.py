@@ -12,8 +12,6 @@ from tuimon.text import cell_width, clean, fit, fit_distinct, fit_name
 _FILLED = frozenset((Role.WARNING, Role.CRITICAL, Role.ACCENT, *HEAT_ROLES))
 """Roles to which a theme may give a background, which ends where their text ends."""
 
-"""Separators of the parts of a metric's name."""
-
 
 def clean_row(row: Iterable[Span]) -> Row:
     """Sanitise every text of a row."""
