@@ -96,7 +96,7 @@ def test_names_with_markup_are_escaped(hostile: Path) -> None:
         assert "@import" not in text_of(style)
 
 
-@pytest.mark.parametrize("name", ["exports", "wandb", "json", "console/srun_label.out"])
+@pytest.mark.parametrize("name", ["wandb", "json", "console/srun_label.out"])
 def test_pages_are_well_formed_and_accessible(name: str) -> None:
     """The rules of WCAG 2 that a page of tables and charts can break, as axe and pa11y check them."""
     for html in pages(DATA / name):
