@@ -35,9 +35,11 @@ from tuimon.tui.arrangement import ordered
 _CASE = {"metrics", "runs", "configs", "facts", "restarts", "sources", "seconds", "system",
          "views", "lists", "panels", "heights", "relevance", "last", "timers"}  # fmt: skip
 """Keys of a case: the first are those of `MadeRuns`, the others are compared."""
-_PLACE = ("panel", "size", "now", "of", "options", "about")
+_PLACE = ("panel", "size", "now", "of", "options")
 """Keys of a view that say how it is made; the others are fields of it."""
 
+_PARTIAL = ("details", "area", "points", "bar_roles")
+"""Fields of which a table gives some keys only."""
 _NO_PARTS = (
     "timing_s/step",
     "train_judge_time/mean_judge_time",
@@ -236,7 +238,8 @@ class Fields:
         if verb in ("has", "lacks"):
             whole = self.like(rest, None)
             return [part for part in value if _has(whole, part) is (verb == "has")]
-        return _like(_plain(getattr(self if hasattr(self, name) else self.view, name)), value)
+        found = _plain(getattr(self if hasattr(self, name) else self.view, name))
+        return _like(found, value) if name in _PARTIAL else found
 
     @property
     def _front(self) -> list[Any]:
