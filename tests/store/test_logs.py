@@ -78,12 +78,14 @@ def write(log: Log, text: str, known: dict[str, EventEncoder], case: dict[str, A
 @pytest.mark.parametrize("one_by_one", [False, True], ids=["at once", "point by point"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_curve_of_logs(case: dict[str, Any], one_by_one: bool) -> None:
-    log, known, before = Log(), dict[str, EventEncoder](), []
+    """Earlier snapshots are drawn at last, after newer ones; point by point, also at once, and stay the same."""
+    log, known, snapshots = Log(), dict[str, EventEncoder](), []
     for stage in (case, *case.get("then", ())):
         write(log, stage["log"], known, case, one_by_one)
-        check(log.run, stage)
-        before.append((log.run, stage))
-    for run, stage in before:  # earlier snapshots have not changed
+        snapshots.append((log.run, stage))
+        if one_by_one:
+            check(log.run, stage)
+    for run, stage in reversed(snapshots):
         check(run, stage)
 
 
@@ -100,6 +102,8 @@ def check(run: Run, wanted: dict[str, Any]) -> None:
             run.curve(metric)
     if "loss" not in run.metrics:
         return
+    with pytest.raises(KeyError):
+        run.curve_from("loss", "nowhere")
     curve = run.curve("loss")
     hidden = Counter(map(str, curve.superseded_points().hiding_steps.tolist()))
     facts = {
