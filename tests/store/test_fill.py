@@ -43,18 +43,6 @@ def is_true(curve):
 # ---------------------------------------------------------------- gaps
 
 
-def test_equal_sources_are_not_copied():
-    log = Sources(events=EVENTS, state=JSON).add("events", range(100)).add("state", range(100))
-    curve = log.curve()
-    series = next(iter(log.store._streams[0].data.series.values()))
-    assert np.shares_memory(curve.values, series.columns.values)
-    assert (curve.filled, curve.sources, log.disagreement()) == (0, ("events", "state"), None)
-    log.add("events", [100])  # the other source lags
-    assert np.shares_memory(log.curve().values, series.columns.values)
-    log.add("state", [100])
-    assert np.shares_memory(log.curve().values, series.columns.values)
-
-
 def test_a_source_with_different_steps_fills_nothing_and_does_not_disagree():
     values = value(np.arange(50))
     log = Sources(wandb=WANDB, events=EVENTS).add("wandb", range(50), values).add("events", range(0, 500, 10), values)

@@ -83,6 +83,9 @@ def test_curve_of_logs(case: dict[str, Any], one_by_one: bool) -> None:
     for stage in (case, *case.get("then", ())):
         write(log, stage["log"], known, case, one_by_one)
         snapshots.append((log.run, stage))
+        if stage.get("shared"):
+            series = next(iter(log.store._streams[0].data.series.values()))
+            assert np.shares_memory(log.curve().values, series.columns.values)
         if one_by_one:
             check(log.run, stage)
     for run, stage in reversed(snapshots):
