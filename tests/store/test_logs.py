@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import tomllib
 from collections import Counter
@@ -122,3 +123,8 @@ def check(run: Run, wanted: dict[str, Any]) -> None:
     for name in facts.keys() & wanted.keys():
         assert facts[name] == wanted[name], name
     assert sum(hidden.values()) == curve.superseded
+    if "disagreement" in wanted:
+        first = min(run.disagreements("loss"), key=operator.attrgetter("step"))
+        assert {field: getattr(first, field) for field in wanted["disagreement"]} == wanted["disagreement"]
+        assert first.here == value(first.step)
+        assert first.there == pytest.approx(value(first.step, "'"), rel=1e-3)
