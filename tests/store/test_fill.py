@@ -1,4 +1,4 @@
-"""One metric in several sources: the best one is drawn, others continue it after its end, and where they disagree."""
+"""One metric in several sources that grow and disagree. What is drawn of them: logs.toml."""
 
 from __future__ import annotations
 
@@ -32,15 +32,12 @@ def value(steps):
     return np.sin(np.asarray(steps) * 0.7) + 2.0
 
 
-def printed(steps, digits=4):
-    return [float(f"{number:.{digits}g}") for number in value(steps)]
+def printed(steps):
+    return [float(f"{number:.4g}") for number in value(steps)]
 
 
 def is_true(curve):
     return bool(np.allclose(curve.values, value(curve.steps), rtol=1e-3) and (np.diff(curve.steps) > 0).all())
-
-
-# ---------------------------------------------------------------- gaps
 
 
 def test_a_source_with_the_same_values_at_other_steps_fills_nothing_and_does_not_disagree():
@@ -48,12 +45,6 @@ def test_a_source_with_the_same_values_at_other_steps_fills_nothing_and_does_not
     log = Sources(wandb=WANDB, events=EVENTS).add("wandb", range(50), values).add("events", range(0, 500, 10), values)
     assert log.curve().steps.tolist() == list(range(50))
     assert log.disagreement() is None
-
-
-# ---------------------------------------------------------------- restarts
-
-
-# ---------------------------------------------------------------- growth
 
 
 @given(
@@ -86,9 +77,6 @@ def test_live_growth_equals_reading_everything_at_once(lost, moves):
         assert curve.finite_count == len(curve)
 
 
-# ---------------------------------------------------------------- disagreement
-
-
 @pytest.mark.parametrize(
     ("here", "there", "rank", "disagrees"),
     [
@@ -116,9 +104,6 @@ def test_differences_that_are_disagreements(here, there, rank, disagrees):
     rounded = [float(f"{number:.3f}") for number in value(range(10))]
     log.add("other", [*range(10), 10], [*(rounded if there == 0.123 else value(range(10))), there])
     assert (log.disagreement() is not None) is disagrees
-
-
-# ---------------------------------------------------------------- helper functions
 
 
 @given(
