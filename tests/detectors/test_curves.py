@@ -7,7 +7,7 @@ import math
 import re
 import tomllib
 import tracemalloc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from support.made_run import run_of
 
 from tuimon.detectors import Checker, _engine
 from tuimon.model.alerts import Alert
-from tuimon.model.points import Floats
+from tuimon.model.points import Fact, Floats
 from tuimon.monitor.local import open_run
 
 CASES: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("curves.toml").read_text("utf-8"))["case"]
@@ -40,9 +40,11 @@ def curve(text: str, noise: float = 0.0, scatter: float = 0.0, random: np.random
     return np.asarray(values)
 
 
-def alerts_of(curves: Mapping[str, Floats], every: Mapping[str, int] = NONE) -> tuple[Alert, ...]:
+def alerts_of(
+    curves: Mapping[str, Floats], every: Mapping[str, int] = NONE, facts: Sequence[Fact] = ()
+) -> tuple[Alert, ...]:
     steps = {name: np.arange(len(values)) * every.get(name, 1) for name, values in curves.items()}
-    return Checker().check(run_of({name: (steps[name].tolist(), own.tolist()) for name, own in curves.items()}))
+    return Checker().check(run_of({name: (steps[name].tolist(), own.tolist()) for name, own in curves.items()}, facts))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
@@ -52,9 +54,13 @@ def test_curve(case: dict[str, Any]) -> None:
         name: curve(text, case.get("noise", 0.0), case.get("scatter", 0.0), random)
         for name, text in case["curves"].items()
     }
-    found = alerts_of(curves, every)
+    facts = [Fact("progress", {"total": case["total"]})] if "total" in case else []
+    found = alerts_of(curves, every, facts)
     absent = case.get("absent", [])
     assert not [alert for alert in found if alert.severity != "info" and (alert.rule in absent or absent == ["*"])]
+    if "incidents" in case:
+        rule = case.get("rule") or case["alert"]["rule"]
+        assert sorted(alert.step or 0 for alert in found if alert.rule == rule) == case["incidents"]
     if "alert" in case:
         wanted: dict[str, Any] = {"until": None, **case["alert"]}
         of_rule = [own for own in found if own.rule == wanted["rule"]]
@@ -62,6 +68,7 @@ def test_curve(case: dict[str, Any]) -> None:
         values = curves[alert.metric][alert.step or 0 :] if alert.metric not in every else curves[alert.metric]
         for field, value in wanted.items():
             assert_field(field, getattr(alert, field), value, values)
+        assert all(getattr(alert, field) is None for field in case.get("unset", ()))
         if "raised" in case:
             counts = case["raised"], case["raised"] + 1
             parts = [{name: values[:count] for name, values in curves.items()} for count in counts]

@@ -85,23 +85,6 @@ def test_the_last_attempt_counts_from_its_first_step_on(
         assert len(curve) + curve.superseded == sum(NAMES[metric] == name for metric, _ in rows)
 
 
-def test_metrics_that_count_otherwise_are_kept() -> None:
-    """Epochs, and a counter of samples, of which each attempt logs a few."""
-    loss = [(LOSS, step) for step in (*range(80), *range(40, 90))]
-    for counted in ([0, 1, 2, 3], [0, 6400, 12_800, 19_200]):
-        rows = [*loss[:60], (EVAL, counted[0]), *loss[60:75], (EVAL, counted[1]), *loss[75:100], (EVAL, counted[2])]
-        run = run_of([*rows, *loss[100:], (EVAL, counted[3])])
-        assert run.curve("eval_loss").steps.tolist() == counted
-        assert run.curve("loss").superseded == 40
-
-
-def test_rows_out_of_order_hide_no_point_of_another_metric() -> None:
-    rows = [(LOSS, 0), (LOSS, 5), (EVAL, 5), (LOSS, 2), (LOSS, 6), (EVAL, 6), (LOSS, 8), (LOSS, 7), (EVAL, 8)]
-    run = run_of(rows)
-    assert run.curve("eval_loss").steps.tolist() == [5, 6, 8]
-    assert run.curve("loss").superseded == 0
-
-
 def test_a_row_begins_with_its_first_metric() -> None:
     """An evaluation in the first row after the restart, before the value that shows the restart."""
     rows = [*attempt(0, 80, 2, 30), (EVAL, 62), *((LOSS, step) for step in range(62, 90, 2))]

@@ -83,14 +83,6 @@ def test_superseded_points_of_different_attempts_are_not_joined():
     assert hiding(curve) == {5: 3, 10: 3}
 
 
-def test_a_segment_start_without_overlap_is_not_copied():
-    log = Log().stream(0).start(0).add(0, [0, 1, 2]).start(0, 3).add(0, [3, 4])
-    curve = log.curve()
-    series = next(iter(log.store._streams[0].data.series.values()))
-    assert np.shares_memory(curve.values, series.columns.values)
-    assert curve.restarts.tolist() == [3]
-
-
 def test_a_prefix_keeps_sub_runs_apart():
     log = Log().stream(0, "train", prefix="train/").stream(1, "val", prefix="val/").add(0, [0]).add(1, [0])
     assert log.run.metrics == ("train/loss", "val/loss")

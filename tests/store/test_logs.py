@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import tomllib
 from collections import Counter
@@ -78,12 +79,17 @@ def write(log: Log, text: str, known: dict[str, EventEncoder], case: dict[str, A
 @pytest.mark.parametrize("one_by_one", [False, True], ids=["at once", "point by point"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_curve_of_logs(case: dict[str, Any], one_by_one: bool) -> None:
-    log, known, before = Log(), dict[str, EventEncoder](), []
+    """Earlier snapshots are drawn at last, after newer ones; point by point, also at once, and stay the same."""
+    log, known, snapshots = Log(), dict[str, EventEncoder](), []
     for stage in (case, *case.get("then", ())):
         write(log, stage["log"], known, case, one_by_one)
-        check(log.run, stage)
-        before.append((log.run, stage))
-    for run, stage in before:  # earlier snapshots have not changed
+        snapshots.append((log.run, stage))
+        if stage.get("shared"):
+            series = next(iter(log.store._streams[0].data.series.values()))
+            assert np.shares_memory(log.curve().values, series.columns.values)
+        if one_by_one:
+            check(log.run, stage)
+    for run, stage in reversed(snapshots):
         check(run, stage)
 
 
@@ -100,6 +106,8 @@ def check(run: Run, wanted: dict[str, Any]) -> None:
             run.curve(metric)
     if "loss" not in run.metrics:
         return
+    with pytest.raises(KeyError):
+        run.curve_from("loss", "nowhere")
     curve = run.curve("loss")
     hidden = Counter(map(str, curve.superseded_points().hiding_steps.tolist()))
     facts = {
@@ -115,3 +123,8 @@ def check(run: Run, wanted: dict[str, Any]) -> None:
     for name in facts.keys() & wanted.keys():
         assert facts[name] == wanted[name], name
     assert sum(hidden.values()) == curve.superseded
+    if "disagreement" in wanted:
+        first = min(run.disagreements("loss"), key=operator.attrgetter("step"))
+        assert {field: getattr(first, field) for field in wanted["disagreement"]} == wanted["disagreement"]
+        assert first.here == value(first.step)
+        assert first.there == pytest.approx(value(first.step, "'"), rel=1e-3)
