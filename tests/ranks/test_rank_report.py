@@ -97,13 +97,17 @@ def test_step_of_an_iteration_whose_line_has_other_words_with_step() -> None:
     assert lines.step_of("stepped over") is None
 
 
-def test_time_of_the_failure_is_in_the_sentence() -> None:
+def test_a_failed_rank_has_its_time_and_the_line_of_its_error() -> None:
     text = _rows(np.ones(8), steps=5)
     stamped = f"[{jobs.stamp(7)}][node1][rank2] ERROR\n"
-    report = _report(_evidence({"job.log": f"{text}\n{stamped}[rank2]: ValueError: no tokens\n"}))
+    end = "[rank2]: ValueError: no tokens\n[rank2]: the profiler has written its trace\n"
+    report = _report(_evidence({"job.log": f"{text}\n{stamped}{end}"}))
     assert report.verdict.startswith("rank 2 (node1) after 10:00:07: ValueError: no tokens")
     assert report.short == "rank 2 failed"
     assert report.rows[0].state == "failed"
+    shown = {row.rank: row.line for row in report.rows}
+    assert shown[2] == "ValueError: no tokens"
+    assert "INFO step: 4" in shown[3]
 
 
 @pytest.mark.parametrize(
@@ -119,15 +123,6 @@ def test_time_of_the_failure_is_in_the_sentence() -> None:
 def test_a_cause_in_few_words(rank: int | None, rule: str, text: str, short: str) -> None:
     verdict = Verdict(8, RootCause(rank, "", text, rule=rule), [], [], [])
     assert report_of(Evidence(), verdict, "job").short == short
-
-
-def test_the_line_of_a_failed_rank_is_its_error() -> None:
-    text = _rows(np.ones(4), steps=3)
-    end = "[rank2]: ValueError: no tokens\n[rank2]: the profiler has written its trace\n"
-    report = _report(_evidence({"job.log": f"{text}\n{end}"}))
-    shown = {row.rank: row.line for row in report.rows}
-    assert shown[2] == "ValueError: no tokens"
-    assert "INFO step: 2" in shown[3]
 
 
 def test_a_job_that_goes_on_without_the_ranks_of_a_lost_node(tmp_path: Path) -> None:

@@ -26,13 +26,34 @@ def write(path: Path, text: str, age: float) -> None:
     os.utime(path, times=(time.time() - age,) * 2)
 
 
-@pytest.mark.parametrize("name", LOGS)
-def test_last_line_of_a_dead_log_is_read(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    write(path, LOGS[name] + LAST[name], 3600)
-    assert open_run(tmp_path).runs[0].curve("loss").values.tolist()[7:] == [1.0, 0.75]
-    write(path, LOGS[name] + LAST[name], 5)
-    assert open_run(tmp_path).runs[0].curve("loss").values.tolist()[7:] == [1.0], "perhaps it is being written"
+BUFFER = "x" * (4096 - len(LOGS["train.log"] + LAST["train.log"]) - 1) + "\n"
+FULL = ["0.41589", "0.6931471805599453", "0.5493061443340549", "0.46249812"]
+LINES, ROWS = ("".join(form.format(*row) for row in enumerate(FULL)) for form in ("step {} loss {}\n", "{},{}\n"))
+FORMS = "step 0 lr 2.5e-06 loss 0.000\nstep 1 lr 2.1e-06 loss 0.125\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "age", "points", "last"),
+    [
+        *((name, LOGS[name] + LAST[name], 3600, 9, 0.75) for name in LOGS),
+        *((name, LOGS[name] + LAST[name], 5, 8, 1.0) for name in LOGS),  # perhaps it is being written
+        # as long as the shortest number before it; one that is shorter than all of them may be cut
+        ("train.log", LINES + "step 4 loss 0.40547", 3600, 5, 0.40547),
+        ("train.log", LINES + "step 4 loss 0.4054", 3600, 4, 0.46249812),
+        ("train.csv", f"step,loss\n{ROWS}4,0.40547", 3600, 5, 0.40547),
+        ("train.csv", f"step,loss\n{ROWS}4,0.4054", 3600, 4, 0.46249812),
+        ("train.log", FORMS + "step 2 lr 1e-07 loss 0.062", 3600, 3, 0.062),  # another number has another form
+        *(("train.log", LOGS["train.log"] + "step 9 loss" + torn, 3600, 8, 1.0) for torn in (" 0.", " 1e-", "", "=")),
+        ("train.log", BUFFER + LOGS["train.log"] + LAST["train.log"], 3600, 8, 1.0),  # cut where a buffer was written
+        ("metrics.csv", "step,loss,lr\n1,0.5,0.1\n2,0.25,0.1\n3,0.12", 3600, 2, 0.25),
+    ],
+)
+def test_last_line_is_read_once_it_is_sure_to_be_whole(
+    tmp_path: Path, name: str, text: str, age: float, points: int, last: float
+) -> None:
+    write(tmp_path / name, text, age)
+    curve = open_run(tmp_path).runs[0].curve("loss")
+    assert (len(curve), curve.values[-1]) == (points, last)
 
 
 @pytest.mark.parametrize("name", LOGS)
@@ -47,26 +68,6 @@ def test_line_that_goes_on_after_all_is_read_again(tmp_path: Path, name: str) ->
     curve = monitor.snapshot().runs[0].curve("loss")
     assert curve.steps.tolist() == list(range(1, 11))
     assert curve.values.tolist()[7:] == [1.0, 0.7525, 0.75]
-
-
-_FULL = ["0.6931471805599453", "0.5493061443340549", "0.46249812", "0.41589"]
-
-
-@pytest.mark.parametrize("cut", [0, 1])
-@pytest.mark.parametrize(("form", "head"), [("step {} loss {}\n", ""), ("{},{}\n", "step,loss\n")])
-def test_last_number_of_full_precision_may_be_short(tmp_path: Path, form: str, head: str, cut: int) -> None:
-    """It is as long as the shortest of those before; one that is shorter than all of them may be cut."""
-    rows = [form.format(step, value) for step, value in enumerate(_FULL[3:] + _FULL[:3])]
-    last = form.format(4, "0.40547")[: -1 - cut]
-    write(tmp_path / f"train.{'csv' if head else 'log'}", head + "".join(rows) + last, 3600)
-    values = open_run(tmp_path).runs[0].curve("loss").values.tolist()
-    assert values == [float(value) for value in _FULL[3:] + _FULL[:3]] + ([] if cut else [0.40547])
-
-
-def test_last_number_is_compared_although_another_one_has_another_form(tmp_path: Path) -> None:
-    rows = "".join(f"step {step} lr {lr} loss {step / 8:.3f}\n" for step, lr in enumerate(["2.5e-06", "2.1e-06"]))
-    write(tmp_path / "train.log", f"{rows}step 2 lr 1e-07 loss 0.062", 3600)
-    assert open_run(tmp_path).runs[0].curve("loss").values.tolist() == [0.0, 0.125, 0.062]
 
 
 @pytest.mark.parametrize("name", LOGS)
@@ -105,23 +106,6 @@ def test_writers_of_all_logs_are_searched_for_together(tmp_path: Path, monkeypat
     items = [item for _, item in collector.in_file_order() if isinstance(item, Points)]
     assert sum(9 in item.steps for item in items) == 3
     assert len(searches) == 1
-
-
-BUFFER = "x" * (4096 - len(LOGS["train.log"] + LAST["train.log"]) - 1) + "\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "rows"),
-    [
-        *(("train.log", LOGS["train.log"] + torn, 8) for torn in ("step 9 loss 0.", "step 9 loss 1e-", "step 9 loss")),
-        ("train.log", LOGS["train.log"] + "step 9 loss=", 8),
-        ("train.log", BUFFER + LOGS["train.log"] + LAST["train.log"], 8),  # cut where a buffer was written
-        ("metrics.csv", "step,loss,lr\n1,0.5,0.1\n2,0.25,0.1\n3,0.12", 2),
-    ],
-)
-def test_line_that_is_cut_gives_no_point(tmp_path: Path, name: str, text: str, rows: int) -> None:
-    write(tmp_path / name, text, 3600)
-    assert len(open_run(tmp_path).runs[0].curve("loss")) == rows
 
 
 def test_rows_that_wait_for_a_bar_are_read_once_the_log_has_ended(tmp_path: Path) -> None:

@@ -118,23 +118,8 @@ def test_a_disturbed_log_is_read_as_by_a_fresh_start(name: str, moves: list[str]
                 assert [point for point in points if point[0] >= expected[key][0][0]] == expected[key]
 
 
-def test_a_run_whose_log_was_truncated_waits_for_points(tmp_path: Path) -> None:
-    path = tmp_path / "metrics.jsonl"
-    path.write_text("".join(json.dumps({"step": step, "reward": 0.1, "kl": 0.01}) + "\n" for step in range(1, 16)))
-    monitor = LocalMonitor([tmp_path])
-    monitor.update()
-    path.write_text("")
-    monitor.update()
-    snapshot = monitor.snapshot()
-    (run,) = snapshot.runs
-    assert len(run.curve("reward")) == 15
-    with path.open("a") as file:
-        file.write(json.dumps({"step": 1, "reward": 0.5, "kl": 0.02}) + "\n")
-    monitor.update()
-    assert progress_of(monitor.snapshot().runs[0], time.time()).state == "running"
-
-
-def test_a_log_that_is_deleted_and_written_anew_keeps_what_was_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_log_that_is_written_anew_keeps_what_was_read(tmp_path: Path, is_deleted: bool) -> None:
     def rows(steps: range, **values: float) -> str:
         return "".join(json.dumps({"step": step, **values}) + "\n" for step in steps)
 
@@ -142,12 +127,16 @@ def test_a_log_that_is_deleted_and_written_anew_keeps_what_was_read(tmp_path: Pa
     path.write_text(rows(range(1, 16), reward=0.1, kl=0.01, loss=0.5))
     monitor = LocalMonitor([tmp_path])
     monitor.update()
-    path.unlink()
+    path.write_text("")
+    if is_deleted:
+        path.unlink()
     monitor.update()
+    assert len(monitor.snapshot().runs[0].curve("reward")) == 15
     path.write_text(rows(range(1, 2), reward=0.7, kl=0.03))
     monitor.update()
     (run,) = monitor.snapshot().runs
-    assert run.last_step == progress_of(run, time.time()).step == 1
+    progress = progress_of(run, time.time())
+    assert (run.last_step, progress.step, progress.state) == (1, 1, "running")
     view = metric_panel("reward").view(run, Size(80, 12), 0.0, Symbols.BRAILLE)
     assert isinstance(view, ChartView)
     assert view.note == "15 points superseded"
@@ -155,5 +144,4 @@ def test_a_log_that_is_deleted_and_written_anew_keeps_what_was_read(tmp_path: Pa
     with path.open("a") as file:
         file.write(rows(range(2, 3), reward=0.7, kl=0.03, loss=0.4))
     monitor.update()
-    (run,) = monitor.snapshot().runs
-    assert run.last_step == 2
+    assert monitor.snapshot().runs[0].last_step == 2

@@ -8,14 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.mirrored import Mirrored, until
+from support.mirrored import Mirrored, log_rows, until
 
 from tuimon.remote import link as links
 from tuimon.remote import mirror as mirrors
-
-
-def _log(rows: int) -> str:
-    return "".join(f'{{"step": {step}, "reward": {step * 0.5}}}\n' for step in range(rows))
 
 
 @pytest.fixture
@@ -39,7 +35,7 @@ def test_full_disk_is_a_state_until_there_is_space(tmp_path: Path, disk: Path, m
     monkeypatch.setattr(links, "RETRY_FULL", 0.2)
     logs = tmp_path / "logs"
     logs.mkdir()
-    (logs / "log.jsonl").write_text(_log(10))
+    (logs / "log.jsonl").write_bytes(log_rows(10))
     with Mirrored(logs, disk) as mirrored:
         mirrored.until_complete()
         room = os.statvfs(disk)
@@ -48,12 +44,12 @@ def test_full_disk_is_a_state_until_there_is_space(tmp_path: Path, disk: Path, m
             fillers = [disk / f"filler{number}" for number in range(room.f_favail)]
             for filler in fillers:
                 filler.touch()
-            (logs / "eval.jsonl").write_text(_log(5))
+            (logs / "eval.jsonl").write_bytes(log_rows(5))
         else:
             monkeypatch.setattr(mirrors, "KEEP_FREE", 0)  # so that a write fails, and not the check before it
             fillers = [disk / "filler"]
             fillers[0].write_bytes(bytes(room.f_bavail * room.f_frsize - (64 << 10)))
-            (logs / "log.jsonl").write_text(_log(10_000))
+            (logs / "log.jsonl").write_bytes(log_rows(10_000))
         until(lambda: "local disk full" in mirrored.keeper.link.detail, str(mirrored.keeper.link))
         assert mirrored.keeper.link.state in ("failed", "connecting")
         here = (mirrored.here / "log.jsonl").read_bytes()

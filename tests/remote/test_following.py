@@ -8,16 +8,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.mirrored import Mirrored, until
+from support.mirrored import Mirrored, log_rows, until
 
 from tuimon.remote.mirror import Mirror
 from tuimon.sources.tail import Tail
 
 every_shell = pytest.mark.usefixtures("shell")
-
-
-def _log(count: int, start: int = 0) -> bytes:
-    return b"".join(b'{"step": %d, "loss": %d.5}\n' % (step, step) for step in range(start, start + count))
 
 
 def _append(path: Path, data: bytes) -> None:
@@ -57,7 +53,7 @@ def test_a_tree_with_names_that_are_words_of_a_shell(tmp_path: Path) -> None:
         (logs / name).symlink_to(target)
     for name in (*COPIED, *LEFT):
         (logs / name).parent.mkdir(exist_ok=True)
-        (logs / name).write_bytes(_log(9))
+        (logs / name).write_bytes(log_rows(9))
     (logs / "run/epoch=3.ckpt").write_bytes(bytes(100_000))
     os.mkfifo(logs / "fifo.jsonl")
     for checkpoint in logs.glob("run/checkpoint-*"):
@@ -72,7 +68,7 @@ def test_a_tree_with_names_that_are_words_of_a_shell(tmp_path: Path) -> None:
         assert not any(path.is_symlink() for path in mirrored.here.rglob("*"))
         assert {path: path.stat().st_mtime_ns for path in before} == before, "the host is only read"
         for name in COPIED:
-            _append(logs / name, _log(2, 9))
+            _append(logs / name, log_rows(2, 9))
         shutil.rmtree(logs / "run/checkpoint-8")
         (logs / "run/checkpoint-110").mkdir()
         mirrored.until_same(*COPIED)
@@ -85,8 +81,8 @@ def test_a_tree_with_names_that_are_words_of_a_shell(tmp_path: Path) -> None:
 def test_growth_truncation_replacement_rotation_and_deletion(tmp_path: Path, logs: Path) -> None:
     names = ("log.jsonl", "cut.jsonl", "replaced.jsonl", "train.log", "deleted.jsonl")
     for name in names:
-        (logs / name).write_bytes(_log(2000))
-    (logs / "log.jsonl").write_bytes(_log(100_000))
+        (logs / name).write_bytes(log_rows(2000))
+    (logs / "log.jsonl").write_bytes(log_rows(100_000))
     os.utime(logs / "log.jsonl", (1.6e9, 1.6e9))
     with Mirrored(logs, tmp_path / "cache") as mirrored:
         mirrored.until_complete()
@@ -95,28 +91,28 @@ def test_growth_truncation_replacement_rotation_and_deletion(tmp_path: Path, log
         files = {name: (mirrored.here / name).open("rb") for name in names}  # keeps their inodes from being used again
         before = {name: os.fstat(file.fileno()).st_ino for name, file in files.items()}
         tail = Tail(str(mirrored.here / "log.jsonl"))
-        assert b"".join(chunk.data for chunk in tail.read_new()) == _log(100_000)
+        assert b"".join(chunk.data for chunk in tail.read_new()) == log_rows(100_000)
         for start in range(100_000, 100_050):
-            _append(logs / "log.jsonl", _log(1, start))
+            _append(logs / "log.jsonl", log_rows(1, start))
         with (logs / "cut.jsonl").open("r+b") as file:
             file.truncate(0)
-            file.write(_log(10, 7))
-        (logs / "new").write_bytes(_log(3000, 5))
+            file.write(log_rows(10, 7))
+        (logs / "new").write_bytes(log_rows(3000, 5))
         (logs / "new").replace(logs / "replaced.jsonl")
         (logs / "train.log").rename(logs / "train.log.1")
-        (logs / "train.log").write_bytes(_log(5, 2000))
+        (logs / "train.log").write_bytes(log_rows(5, 2000))
         (logs / "deleted.jsonl").unlink()
         (logs / "late").mkdir()
-        (logs / "late" / "log.jsonl").write_bytes(_log(3))
+        (logs / "late" / "log.jsonl").write_bytes(log_rows(3))
         mirrored.until_same(*names, "train.log.1", "late/log.jsonl")
         for name, is_kept in (("log.jsonl", True), ("cut.jsonl", True), ("replaced.jsonl", False)):
             assert ((mirrored.here / name).stat().st_ino == before[name]) == is_kept
-        assert b"".join(chunk.data for chunk in tail.read_new()) == _log(50, 100_000)
+        assert b"".join(chunk.data for chunk in tail.read_new()) == log_rows(50, 100_000)
         late = str(mirrored.here / "late/log.jsonl")
         until(lambda: late in mirrored.hints, "the file is complete before its hint arrives")
         for file in files.values():
             file.close()
-        (logs / "deleted.jsonl").write_bytes(_log(1))
+        (logs / "deleted.jsonl").write_bytes(log_rows(1))
         mirrored.until_same("deleted.jsonl")
 
 
@@ -124,7 +120,7 @@ def test_log_that_grows_over_the_end_of_a_piece_is_not_read_again(
     tmp_path: Path, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = logs / "log.jsonl"
-    log.write_bytes(_log((1 << 20) // len(_log(1, 30_000)), 30_000))
+    log.write_bytes(log_rows((1 << 20) // len(log_rows(1, 30_000)), 30_000))
     offsets: list[int] = []
     append = Mirror.append
 
@@ -136,7 +132,7 @@ def test_log_that_grows_over_the_end_of_a_piece_is_not_read_again(
         mirrored.until_complete()
         monkeypatch.setattr(Mirror, "append", note)
         for step in range(8):
-            _append(log, _log(1, 60_000 + step))
+            _append(log, log_rows(1, 60_000 + step))
             mirrored.until_same("log.jsonl")
     assert (1 << 20) - 512 < min(offsets) < max(offsets) < (1 << 20) + 1000
 
@@ -145,7 +141,7 @@ def test_log_that_grows_over_the_end_of_a_piece_is_not_read_again(
 def test_changes_while_there_was_no_link(tmp_path: Path, logs: Path) -> None:
     growing = {"one.jsonl": (1, 1), "some.jsonl": (100, 40), "much.jsonl": (100, 5000), "long.jsonl": (50_000, 1)}
     for name, (first, _) in growing.items():
-        (logs / name).write_bytes(_log(first))
+        (logs / name).write_bytes(log_rows(first))
     table = b"".join(b"%d,1\n" % step for step in range(5000))
     for name in ("a.csv", "zeros.csv", "deleted.csv", "kept.csv"):
         (logs / name).write_bytes(b"step,loss\n" + table)
@@ -164,7 +160,7 @@ def test_changes_while_there_was_no_link(tmp_path: Path, logs: Path) -> None:
             (logs / "zeros.csv").write_bytes(b"\0" * 90_000)
         for name, (first, more) in growing.items():
             if number:
-                _append(logs / name, _log(more, first + more * (number - 1)))
+                _append(logs / name, log_rows(more, first + more * (number - 1)))
 
 
 def test_documents_are_never_half_new(tmp_path: Path, logs: Path) -> None:
@@ -184,7 +180,7 @@ def test_documents_are_never_half_new(tmp_path: Path, logs: Path) -> None:
 def test_host_expands_patterns(tmp_path: Path, logs: Path, pattern: str) -> None:
     for name in ("run-1", "run-2"):
         (logs / name).mkdir()
-        (logs / name / "log.jsonl").write_bytes(_log(2))
+        (logs / name / "log.jsonl").write_bytes(log_rows(2))
     (logs / "other.csv").write_text("step,loss\n1,2\n")
     with Mirrored(f"{logs}/{pattern}", tmp_path / "cache") as mirrored:
         mirrored.until_complete()
@@ -194,16 +190,16 @@ def test_host_expands_patterns(tmp_path: Path, logs: Path, pattern: str) -> None
 
 @every_shell
 def test_single_file_and_missing_path(tmp_path: Path) -> None:
-    (tmp_path / "any name").write_bytes(_log(4))
+    (tmp_path / "any name").write_bytes(log_rows(4))
     with Mirrored(tmp_path / "any name", tmp_path / "cache") as mirrored:
         until(lambda: mirrored.keeper.link.state == "live")
-    (tmp_path / "log.jsonl").write_bytes(_log(4))
+    (tmp_path / "log.jsonl").write_bytes(log_rows(4))
     with Mirrored(tmp_path / "log.jsonl", tmp_path / "cache") as mirrored:
         mirrored.until_complete()
-        assert mirrored.here.read_bytes() == _log(4)
+        assert mirrored.here.read_bytes() == log_rows(4)
     with Mirrored(tmp_path / "later", tmp_path / "cache") as mirrored:
         until(lambda: mirrored.keeper.link.state == "missing")
         (tmp_path / "later").mkdir()
-        (tmp_path / "later" / "log.jsonl").write_bytes(_log(4))
+        (tmp_path / "later" / "log.jsonl").write_bytes(log_rows(4))
         mirrored.until_same("log.jsonl")
         until(lambda: mirrored.keeper.link.state == "live")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.mirrored import Mirrored
+from support.mirrored import Mirrored, log_rows
 
 from tuimon.remote.ssh import Transport
 
@@ -18,10 +18,6 @@ _APPLETS = (
     *("sh", "find", "stat", "readlink", "dd", "gzip", "grep", "id", "date", "wc", "cat"),
     *("echo", "printf", "test", "[", "renice"),
 )
-
-
-def _log(count: int, start: int = 0) -> bytes:
-    return b"".join(b'{"step": %d, "loss": %d.5}\n' % (step, step) for step in range(start, start + count))
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +47,7 @@ def logs(root: Path, tmp_path: Path) -> Iterator[Path]:
     """A directory of logs below the root."""
     directory = root / "logs"
     (directory / "grpo").mkdir(parents=True)
-    (directory / "grpo" / "log.jsonl").write_bytes(_log(300))
+    (directory / "grpo" / "log.jsonl").write_bytes(log_rows(300))
     yield directory
     shutil.rmtree(directory)
 
@@ -66,11 +62,11 @@ def _chrooted(root: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("missing", [(), ("gzip",), ("wc",), ("grep", "readlink", "id", "renice", "cat")])
-def test_commands_that_are_missing_cost_no_log(
+def test_commands_that_are_missing_cost_nolog_rows(
     root: Path, logs: Path, tmp_path: Path, missing: tuple[str, ...]
 ) -> None:
     """Without gzip all is sent as it is; without the others links, writers or clocks are not known."""
-    (logs / "grpo" / "big.jsonl").write_bytes(_log(100_000))
+    (logs / "grpo" / "big.jsonl").write_bytes(log_rows(100_000))
     words = _chrooted(root)
     for name in missing:
         (root / "bin" / name).unlink()
@@ -81,7 +77,7 @@ def test_commands_that_are_missing_cost_no_log(
             assert mirrored.is_same("grpo/log.jsonl")
             assert mirrored.is_same("grpo/big.jsonl")
             with (logs / "grpo" / "log.jsonl").open("ab") as file:
-                file.write(_log(5, 300))
+                file.write(log_rows(5, 300))
             mirrored.until_same("grpo/log.jsonl")
     finally:
         for name in missing:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support.mirrored import until
+from support.mirrored import log_rows, until
 from support.slow_link import SlowLink
 from support.sshd import Sshd, descendants, kill
 from support.terminal import TUIMON, Terminal
@@ -37,12 +37,8 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
 def logs(tmp_path: Path) -> Path:
     directory = tmp_path / "host" / "logs" / "grpo"
     directory.mkdir(parents=True)
-    (directory / "log.jsonl").write_bytes(_log(300))
+    (directory / "log.jsonl").write_bytes(log_rows(300))
     return directory.parent
-
-
-def _log(count: int, start: int = 0) -> bytes:
-    return b"".join(b'{"step": %d, "loss": 1.5}\n' % step for step in range(start, start + count))
 
 
 @dataclass(frozen=True)
@@ -89,7 +85,7 @@ def test_every_command_takes_targets_and_shows_their_names(host: Sshd, logs: Pat
     paths = [f"gpu01:{logs}/grpo"]
     if words == ["compare"]:
         (logs / "sft").mkdir()
-        (logs / "sft" / "log.jsonl").write_bytes(_log(200))
+        (logs / "sft" / "log.jsonl").write_bytes(log_rows(200))
         paths.append(f"{logs}/sft")
     done = run(host, *words, *paths)
     assert done.code == 0, done.err
@@ -180,10 +176,10 @@ def test_offline_shows_what_was_copied(host: Sshd, logs: Path, run: Run) -> None
 
 
 def test_relative_paths_begin_at_home_and_a_path_on_this_machine_wins(host: Sshd, tmp_path: Path, run: Run) -> None:
-    (tmp_path / "log.jsonl").write_bytes(_log(10))
+    (tmp_path / "log.jsonl").write_bytes(log_rows(10))
     assert _exported(run(host, "export", f"gpu01:{os.path.relpath(tmp_path, Path.home())}/log.jsonl")) == 11
     (tmp_path / "gpu01:run").mkdir()
-    (tmp_path / "gpu01:run" / "log.jsonl").write_bytes(_log(3))
+    (tmp_path / "gpu01:run" / "log.jsonl").write_bytes(log_rows(3))
     here = run(host, "export", "gpu01:run", TUIMON_SSH="/bin/false")
     assert _exported(here) == 4
     assert "gpu01:run is a path on this machine" in here.err
@@ -303,7 +299,7 @@ def test_link_that_is_killed_reset_or_stalled_comes_back(
                 states.clear()
                 fault()
                 with log.open("ab") as file:
-                    file.write(_log(50, 300 + 50 * number))
+                    file.write(log_rows(50, 300 + 50 * number))
                 until(lambda: "lost" in states, str(keeper.link))
                 link.resume()
                 until(lambda: (Path(keeper.path) / "grpo/log.jsonl").read_bytes() == log.read_bytes(), str(keeper.link))

@@ -23,6 +23,11 @@ def until(condition: Callable[[], object], what: str = "") -> None:
         time.sleep(0.01)
 
 
+def log_rows(count: int, start: int = 0) -> bytes:
+    """Return rows of JSON with a step and a loss."""
+    return b"".join(b'{"step": %d, "loss": %d.5}\n' % (step, step % 7) for step in range(start, start + count))
+
+
 def by_shell(*shell: str) -> Transport:
     """Return what runs a shell on this machine. shell: the words of its command."""
     return Transport(shell or ("/bin/sh",))
