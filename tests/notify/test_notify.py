@@ -137,14 +137,15 @@ class Told:
         options: Mapping[str, object],
         values: list[float] | None = None,
         metric: str = "loss",
-        is_told: Callable[[], bool] = lambda: False,
+        **more: Callable[[], bool],
     ) -> None:
+        """more: passed on to the notifier."""
         self.sent: list[str] = []
         self.notices = Queue[Notice]()
         self.store = store_of({metric: values or [1.0] * 5})
         self._checker = Checker()
         channels = channels_of(options, self.sent.append)
-        self.notifier = Notifier(channels, self.notices.put, pauses=(0.01,), is_told=is_told)
+        self.notifier = Notifier(channels, self.notices.put, pauses=(0.01,), **more)
 
     def read_all(self) -> None:
         """Note that the logs have been read."""

@@ -83,6 +83,11 @@ def test_other_commands_say_that_there_are_texts(tmp_path: Path) -> None:
     texts = tmp_path / "texts"
     row = {"input": "q", "output": "a", "gts": "4", "score": 0.5, "step": 7}
     write(texts / "out" / "7.jsonl", [row] * 9)
+    write(texts / "out" / "data.jsonl", [{"other": "row"}] * 9)
+    lines = run("doctor", str(texts), expect=3).stdout.splitlines()
+    assert "no metric log found" in lines
+    kinds = {Path(line.split(": ")[1]).name: line.split(": ")[0] for line in lines if ".jsonl: " in line}
+    assert kinds == {"7.jsonl": "generated texts", "data.jsonl": "skipped"}
     said = f"{texts} holds generated texts and no metrics: tuimon samples {texts}"
     for command in ("summary", "watch --once", "check"):
         assert said in run(*command.split(), str(texts), expect=3).stderr
