@@ -56,7 +56,7 @@ KEYS = (
 
 
 @asynccontextmanager
-async def dashboard(directory: str, size: tuple[int, int]) -> AsyncIterator[tuple[TuimonApp, Pilot[None]]]:
+async def dashboard(directory: str, size: tuple[int, int]) -> AsyncIterator[tuple[TuimonApp, Pilot[object]]]:
     """Open the dashboard on a directory until the block is left."""
     monitor = ReaderProcess([directory])
     monitor.start()
@@ -68,7 +68,7 @@ async def dashboard(directory: str, size: tuple[int, int]) -> AsyncIterator[tupl
         monitor.close()
 
 
-async def when(pilot: Pilot[None], ready: Callable[[], bool], trainings: Sequence[Training]) -> None:
+async def when(pilot: Pilot[object], ready: Callable[[], bool], trainings: Sequence[Training]) -> None:
     """Wait until `ready` returns True. Fails if a training fails."""
     while not ready():
         for training in trainings:
