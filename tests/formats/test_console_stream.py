@@ -217,3 +217,9 @@ def test_family_is_added_by_marks_and_a_reader() -> None:
 
     decoder = ConsoleDecoder((Family("mine", ("@@",), Mine, order=1),))
     assert series(decoder.feed(b"hello @@ 0.5\nstep 2 y 1.5\n")) == {"x": points((1, 0.5)), "y": points((2, 1.5))}
+
+
+def test_a_text_with_many_holes_is_recognised_as_it_was_when_it_grew() -> None:
+    text = b"".join(b"step %d loss 0.5\n" % step + b"\0 torn\n" * (step % 5 == 0) for step in range(1, 40))
+    assert recognise("/run/train.log", text) is FORMAT
+    assert recognise("/run/train.log", b"\0" * 100 + b"step 9 loss 0.5\0" * 9 + b"\n") is None

@@ -288,18 +288,13 @@ def recognise(path: str, head: bytes, formats: Sequence[Format] | None = None) -
 
 def plain_text(head: bytes) -> bytes:
     """Return the beginning of a text with newlines for lone carriage returns and without the lines that have holes (NUL
-    bytes); b"" if there are neither, or the bytes are not a text with at most a few holes."""
-    if len(_HOLE.findall(head)) > _MAX_HOLES:
-        return b""
+    bytes); b"" if there are neither, or if these lines have most of the text, as in a binary file."""
     text = _LONE_RETURN.sub(b"\n", head)
     text = b"".join(line for line in text.splitlines(keepends=True) if b"\0" not in line)
-    return text if text != head else b""
+    return text if text != head and 4 * len(text) >= len(head.replace(b"\0", b"")) else b""
 
 
-_HOLE = re.compile(rb"\0+")
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
-_MAX_HOLES = 4
-"""Runs of NUL bytes at the beginning of a text that has holes; a binary file has many."""
 _CONTRACTS = StreamDecoder, DocumentDecoder, DatabaseDecoder, JournalDecoder
 _KINDS = {"feed": "stream", "load": "document", "read": "database", "feed_runs": "journal"}
 """Kind of a format by the method that its decoder has."""

@@ -189,6 +189,8 @@ class ShapedReader(LineReader):
                 return False  # a validation that goes on: its last row counts
             if layout.epoch is None:
                 return self.sink.add_row(_staged(row, stage or self._stage, " "), place, line, keep_step=True)
+        if stage and layout.is_position and layout.total and self._last_training:  # it counts its own batches
+            return self.sink.add_row(_staged(row, stage, layout.joint), self._last_training, line, keep_step=True)
         step, epoch = self._step(layout, cells, row)
         if self._stage:
             if self._staged is None and step <= (self.sink.step or 0):

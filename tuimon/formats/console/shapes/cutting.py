@@ -9,7 +9,7 @@ expressions take linear time.
 
 from __future__ import annotations
 
-from math import inf, isfinite, nan
+from math import inf, nan
 
 from tuimon import lazy_re as re
 
@@ -40,10 +40,9 @@ def places(text: str) -> list[tuple[int, int]]:
 
 
 def number(text: str) -> float:
-    """Return the value of a cut number: "1.#INF" is infinite; "1.2.3", "9e999" and "null" are NaN."""
+    """Return the value of a cut number: "1.#INF" and "9e999" are infinite; "1.2.3" and "null" are NaN."""
     try:
-        value = float(text)
-        return value if isfinite(value) or not text[-1].isdecimal() else nan
+        return float(text)
     except ValueError:
         if "#INF" in text:
             return -inf if text[0] == "-" else inf
