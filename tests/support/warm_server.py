@@ -69,6 +69,7 @@ def _become(message: bytes, fds: list[int]) -> str:
         prepare()
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as Python does at its start
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # so does this: a write to an ended process is an error, not the end
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         old = getattr(sys, name)
         stream = io.TextIOWrapper(
