@@ -21,8 +21,9 @@ async def test_the_step_of_an_alert_comes_first_where_the_line_is_short(tmp_path
     values = [0.01 + 0.001 * (step % 3) for step in range(600)] + [0.01 * 1.02**step for step in range(300)]
     lines = (json.dumps({unit: step, "train/kl": value}) + "\n" for step, value in enumerate(values))
     (tmp_path / "metrics.jsonl").write_text("".join(lines))
-    for width in (80, 120):
-        async with opened(tmp_path, (width, 24)) as (app, pilot):
+    async with opened(tmp_path, (80, 24)) as (app, pilot):
+        for width in (80, 120):
+            await pilot.resize_terminal(width, 24)
             shown = await until(app, pilot, lambda s: "train/kl has risen from " in s.splitlines()[-2])
             (alert,) = app.snapshot.alerts
             assert f"since {unit} {alert.step}" in shown.splitlines()[-2]

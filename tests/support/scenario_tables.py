@@ -1,34 +1,39 @@
-"""Play the scenarios of tests/tui/scenarios: keys, and what must hold after them. support/scenario.py explains rows.
+"""The tables of scenarios in tests/tui/scenarios: keys, and what must hold after them. scenario.py explains the rows.
 
-There is a table for each screen. `log` names a function of support/scenario_logs.py and its arguments, `path` what is
-opened of it, `run` the run that is shown, and `covers` a section of the keys (see support/scenario.py, actions_of) of
-which the rows must press every key.
+There is a table for each part of the screen, and a test module, so that several workers share them. `log` names a
+function of scenario_logs.py and its arguments, `path` what is opened of it, `run` the run that is shown, and `covers` a
+section of the keys (see scenario.actions_of) of which the rows must press every key.
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
 from support import scenario_logs
 from support.dashboard import opened, until
 from support.scenario import Player, actions_of
-
 from tuimon.config import Settings
 
-FOLDER = Path(__file__).parent / "scenarios"
-SCENARIOS = {
-    f"{file.stem}: {scenario['name']}": scenario
-    for file in sorted(FOLDER.glob("*.toml"))
-    for scenario in tomllib.loads(file.read_text("utf-8"))["scenario"]
-}
+FOLDER = Path(__file__).parent.parent / "tui" / "scenarios"
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
-async def test_scenario(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scenario: dict[str, Any] = SCENARIOS[name]
+def scenarios_of(table: str) -> Callable[..., Awaitable[None]]:
+    """Return a test for each scenario of a table."""
+    scenarios = {row["name"]: row for row in tomllib.loads((FOLDER / f"{table}.toml").read_text("utf-8"))["scenario"]}
+
+    @pytest.mark.parametrize("name", scenarios)
+    async def test(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        await play(scenarios[name], tmp_path, monkeypatch)
+
+    return test
+
+
+async def play(scenario: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("TMUX", "STY"):
         monkeypatch.delenv(variable, raising=False)
     (tmp_path / "here").mkdir()
