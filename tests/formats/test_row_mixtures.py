@@ -153,7 +153,7 @@ class Tables:
         self.odd = rng.choice([0, 0.02, 0.3])
         self.quoting = rng.choice([csv.QUOTE_MINIMAL, csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
         self.separator = rng.choice([",", ",", ";", "\t"])
-        self.end = rng.choice(["\n", "\r\n"])
+        self.end = rng.choice(["\n", "\r\n", "\r\r\n"])
 
     def header(self) -> list[str]:
         names = self.rng.sample(COLUMNS, self.rng.randint(3, 9))

@@ -31,12 +31,14 @@ class Mixture:
         self.step = 0
         self.messages: list[bytes] = []
         self.points: list[list[Point]] = []
+        kinds = [self.one, self.rows, self.wide, self.tensors, self.picture, self.note]
+        self.kinds = chance.choice([kinds, [self.one, self.picture, self.note]])
         self.tags = [f"t{'x' * chance.randrange(40)}{number}" for number in range(chance.choice([2, 5, 30, 200]))]
 
     def write(self) -> None:
         """Write some events of one kind."""
         self.step += self.chance.choice([0, 1, 1, 100])
-        self.chance.choice([self.one, self.rows, self.wide, self.tensors, self.picture, self.note])()
+        self.chance.choice(self.kinds)()
 
     def add(self, values: list[tuple[str, float]], *made: object) -> None:
         wall = WALL + self.chance.randrange(1000)

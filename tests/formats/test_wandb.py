@@ -121,6 +121,13 @@ def test_values_that_are_not_numbers_are_not_points() -> None:
     }
 
 
+def test_an_item_whose_length_looks_like_the_tag() -> None:
+    """An item of 130 bytes has the length 82 01."""
+    for length in range(90, 135):
+        items = rows_of(history(1, {("k" * length,): "0.25", ("next",): "2"}, 1))
+        assert series(items) == {"k" * length: [(1, "0.25")], "next": [(1, "2.0")]}
+
+
 def test_an_item_without_a_value_is_skipped() -> None:
     record = field(1, 1) + field(2, field(1, field(2, "empty")) + field(1, field(2, "full") + field(16, "7")))
     assert series(rows_of(record)) == {"full": [(0, "7.0")]}
