@@ -252,7 +252,7 @@ def _are_metrics(
         or METRIC.search(number.label)
         or "/s" in number.label
         or "s/" in number.label
-        or (by_word and number.label.count(" ") < 3 and (number.has_fraction or number.unit or number.factor))
+        or (layout.rank > 1 and number.label.count(" ") < 3 and (number.has_fraction or number.unit or number.factor))
     ]
     joined = bool(named) and all(_JOINED.search(number.before) for number in named)
     layout.is_sure = layout.rank > 1 and layout.rank != COARSE and len(good) == len(named)
