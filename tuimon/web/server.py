@@ -11,6 +11,7 @@ import socket
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -130,7 +131,8 @@ class Server:
         sent = int(match[2]) if match and match[1] == self._boards.epoch else 0
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
-        with self._hub.open(request.query.get("run", ""), sent) as page:
+        # a page that is closed while an event is written is no fault
+        with suppress(ConnectionResetError), self._hub.open(request.query.get("run", ""), sent) as page:
             await _write_chunk(response, b"retry: 1000\nevent: page\ndata: %s\n\n" % page.id.encode())
             while page.run or self._hub.run_of("") is None:
                 await self._send_changes(response, page)
