@@ -20,7 +20,7 @@ from tuimon.formats._shared.row_steps import OverallSteps
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
 from tuimon.formats.console.shapes.cutting import cut
 from tuimon.formats.console.shapes.labels import BATCH, EPOCH, MARKS, METRIC, stage_of
-from tuimon.formats.console.shapes.numbers import Column, message_of
+from tuimon.formats.console.shapes.numbers import message_of
 from tuimon.formats.console.shapes.roles import Layout, examine
 from tuimon.formats.console.shapes.rows import Cells, has_whole_counts, integer, pairs_of, row_of
 
@@ -88,8 +88,8 @@ class ShapedReader(LineReader):
         """Step of the last row that is of no stage."""
         self._last_in_epoch = -1, 0
         """(epoch, step) of the last line that named both."""
-        self._last_steps = 0, 0
-        """The last two steps that were not rounded."""
+        self._exact_steps: dict[tuple[str, ...], tuple[int, int]] = {}
+        """The last two steps of the rows of these metrics, while none of them was rounded in an unknown way."""
 
     def read(self, line: Line) -> bool:
         text = line.text
@@ -211,7 +211,7 @@ class ShapedReader(LineReader):
     def _step(self, layout: Layout, cells: Cells, row: list[Pair]) -> tuple[int, int | None]:
         """Return (step, epoch or None) of a line that names them; the step is counted from the first epoch."""
         assert layout.step is not None
-        step = self._unrounded(layout.step, cells)
+        step = self._exact_step(layout, cells)
         total = integer(layout.total, cells) if layout.total else 0
         if layout.epoch is None:
             if layout.rank == EPOCH:
@@ -243,17 +243,20 @@ class ShapedReader(LineReader):
         self._last_in_epoch = epoch, step
         return step, epoch
 
-    def _unrounded(self, column: Column, cells: Cells) -> int:
-        """Return a step; behind 600 and 800, "1K" is 1000, the next one 1200, as long as that is printed as "1K"."""
-        step = integer(column, cells)
-        before, last = self._last_steps
-        if column.exponent:
-            unit = 10**column.exponent // 10 ** len(cells[column.first].partition(".")[2])
+    def _exact_step(self, layout: Layout, cells: Cells) -> int:
+        """Return the step of a row; behind 600 and 800, "1K" is 1000, and the next one 1200, as it is printed so too."""
+        assert layout.step is not None
+        step = integer(layout.step, cells)
+        names = tuple(column.name for column in layout.columns)
+        before, last = self._exact_steps.get(names, (step, step))
+        if layout.step.exponent:
+            rounded = 10 ** (layout.step.exponent - len(cells[layout.step.first].partition(".")[2]))
             following = 2 * last - before
-            if following <= last or abs(following - step) >= unit:
+            if following <= last or abs(following - step) > rounded / 2:
+                self._exact_steps.pop(names, None)
                 return step
             step = following
-        self._last_steps = last, step
+        self._exact_steps[names] = last, step
         return step
 
     def _note_step(self, layout: Layout, cells: Cells, line: Line) -> bool:

@@ -3,8 +3,8 @@
     "Epoch 3/10 | loss: 0.52 | acc 81%"      texts ("Epoch ", "/", " | loss: ", " | acc ", "%"), numbers 3 10 0.52 81
 
 Numbers are cut loosely: "1.2.3" and "0.5" are one number, "0h5m9s" three, "@10" and "top1" none. nan, inf,
-null, None, 1.#QNAN and -nan(ind) are numbers, but not within a name ("number of nan iterations: 0"). All
-expressions take linear time.
+null, None, 1.#QNAN and -nan(ind) are numbers, but not in "number of nan iterations: 0" of Megatron. All expressions
+take linear time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NUMBER = re.compile(
     r"((?<![\w.@])(?:"
     rf"[-+]?\d++(?:\.\d++)*+(?:\.(?=[eE#]))?{_EXPONENT}(?:\.?#[A-Z]{{2,5}})?"
     rf"|[-+]?\.\d++(?:\.\d++)*+{_EXPONENT}"
-    r"|(?!(?<=[a-z] )nan [a-z]{1,20}:)[-+]?(?:nan|NaN|NAN)(?:\(\w{1,9}\))?(?!\w)"
+    r"|(?!nan\s{1,99}iterations\b)[-+]?(?:nan|NaN|NAN)(?:\(\w{1,9}\))?(?!\w)"
     r"|[-+]?(?:inf|Inf|INF)(?:inity)?(?!\w)|(?:null|None)(?!\w)"
     r")|(?<=poch_)\d++|(?<=poch)\d++|(?<=step_)\d++|(?<=(?<!\w)E)\d{1,4}(?!\w)|(?<=(?<!\w)[Ee]p)\d++(?!\w)"
     r"|(?<=\d[hm])\d{1,2}(?=[ms](?!\w)))",
