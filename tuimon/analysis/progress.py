@@ -124,10 +124,13 @@ class ProgressInputs(Struct, frozen=True):
 
     @property
     def per_step(self) -> str:
-        """What the pace is per: "a step", or "a global step with pauses" where these take a tenth of it or more."""
-        step = "global step" if self.is_global else self.step_name
-        is_long = self.pace is not None and self.pace.pause_seconds >= _LONG_PAUSES * self.pace.mean_seconds
-        return f"{with_article(step)}{' with pauses' if is_long else ''}"
+        """What the pace is per: "a step"."""
+        return with_article("global step" if self.is_global else self.step_name)
+
+    @property
+    def has_long_pauses(self) -> bool:
+        """Whether pauses are a tenth of the pace or more."""
+        return self.pace is not None and self.pace.pause_seconds >= _LONG_PAUSES * self.pace.mean_seconds
 
 
 class ProgressReport(ProgressInputs, frozen=True, kw_only=True):

@@ -217,7 +217,8 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
         epoch = f", epoch {format_value(progress.epoch)}" if math.isfinite(progress.epoch) else ""
         yield progress.position_name, f"{progress.position}{of}{epoch}"
     if math.isfinite(progress.seconds_per_step):
-        source = ", as its points were seen to arrive" if progress.pace_watched else ""
+        source = " with pauses" if progress.has_long_pauses else ""
+        source += ", as its points were seen to arrive" if progress.pace_watched else ""
         if progress.pace_of_bar:
             source = ", the rate of its progress bar"
         yield "pace", f"{duration(progress.seconds_per_step)} {progress.per_step}{source}"

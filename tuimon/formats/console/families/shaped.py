@@ -244,7 +244,7 @@ class ShapedReader(LineReader):
         return step, epoch
 
     def _exact_step(self, layout: Layout, cells: Cells) -> int:
-        """Return the step of a row; behind 600 and 800, "1K" is 1000, and the next one 1200, as it is printed so too."""
+        """Return the step of a row; behind 600 and 800, "1K" is 1000, and the next one 1200: it is printed so too."""
         assert layout.step is not None
         step = integer(layout.step, cells)
         names = tuple(column.name for column in layout.columns)
