@@ -88,7 +88,7 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path) -> None:
     comparison = compare(snapshot.runs, {"reward"}, alerts=snapshot.alerts)
     document = plain(comparison_document(comparison, LONG_AFTER))
     jsonschema.validate(document, json.loads(schema_text("compare")))
-    [rows] = [metric["rows"] for metric in document["metrics"] if metric["name"] == document["decides"]]
+    rows = document["seeds"]["rows"]
     for row, (name, own) in zip(rows, levels.items(), strict=True):
         assert (row["name"].split()[0], row["n"], row["settings"]) == (name, len(own), {"method": name})
         assert (row["min"], row["max"]) == pytest.approx((min(own), max(own)))
@@ -160,7 +160,7 @@ def test_a_value_is_reached_on_the_axis_that_was_asked_for(tmp_path: Path) -> No
     assert "reward never reaches 0.9" in run(*single, "0.9").stdout
     document = json.loads(run(*single, "0.6", "--json").stdout)
     jsonschema.validate(document, json.loads(schema_text("compare")))
-    assert (document["reaches"]["x"], document["seeds_by"]) == ([40], None)
+    assert (document["reaches"]["x"], document["seeds"]) == ([40], None)
 
 
 def test_units_of_metrics(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from msgspec import Struct
@@ -76,20 +76,36 @@ class ComparedRun(Struct, frozen=True, kw_only=True):
     final_metrics: Mapping[str, Any]
 
 
-class Difference(Struct, frozen=True):
-    """A setting, or what the logs say about the runs themselves, that differs."""
+class DifferingSetting(Struct, frozen=True):
+    """A setting that differs."""
+
+    setting: str
+    """Dotted name."""
+    values: tuple[Any, ...]
+    """Of each run; null if it has no such setting."""
+
+
+class DifferingFact(Struct, frozen=True):
+    """What the logs say about the runs themselves, if it differs."""
 
     name: str
     values: tuple[Any, ...]
-    """Of each run; null: it has none."""
+    """Of each run; null if its logs do not say it."""
 
 
 class ComparedSettings(Struct, frozen=True, kw_only=True):
     """The settings of the runs."""
 
-    differences: tuple[Difference, ...]
+    differences: tuple[DifferingSetting, ...]
     same: Mapping[str, Any]
     """Settings that are equal in all runs, by dotted name."""
+
+
+class ComparedFacts(Struct, frozen=True, kw_only=True):
+    """What the logs say about the runs themselves."""
+
+    differences: tuple[DifferingFact, ...]
+    """Host, program, arguments, commit and versions that differ."""
 
 
 class RunMetric(Struct, frozen=True, kw_only=True):
@@ -124,6 +140,8 @@ class RowEntry(Struct, frozen=True, kw_only=True):
     """Names of the runs of this row."""
     not_healthy: tuple[str, ...]
     """Those of these runs with a failure."""
+    left_out: tuple[str, ...] = ()
+    """Always empty, as no run is left out; kept for readers of this version of the schema."""
     without_result: tuple[str, ...]
     """Runs of the group that ended too early or have no finite level."""
     n: Count
@@ -170,6 +188,16 @@ class ComparedMetric(Struct, frozen=True, kw_only=True):
     """One for each run; null if it has no such metric."""
 
 
+class SeedTable(Struct, frozen=True, kw_only=True):
+    """The rows of the metric that decides, if some runs differ only in their seed."""
+
+    metric: str
+    by: Annotated[str, one_of("setting", "name")]
+    """Whether a setting is the seed, or the names of the runs have it."""
+    results: Annotated[str, one_of("level", "best")]
+    rows: tuple[RowEntry, ...]
+
+
 class CompareDocument(Struct, frozen=True, kw_only=True):
     """A comparison of runs. Lists by run have the order of the runs."""
 
@@ -182,16 +210,13 @@ class CompareDocument(Struct, frozen=True, kw_only=True):
     """Axis of --x along which the runs are compared; time is duration, the time since the start."""
     reaches: ReachesEntry | None
     """First point at which each run reaches the value of --reaches; null without this option."""
-    decides: str | None
-    """The metric of which the verdict is; null without one."""
-    seeds_by: Annotated[str, one_of("setting", "name")] | None
-    """Whether a setting is the seed of the runs of one row, or their names have it; null without such runs."""
+    seeds: SeedTable | None
+    """Runs that differ only in their seed; null without such runs."""
     effects: tuple[EffectEntry, ...]
     """Settings that differ, except seeds, in runs of which pairs are otherwise equal, the largest difference first."""
     runs: tuple[ComparedRun, ...]
     config: ComparedSettings
-    about: tuple[Difference, ...]
-    """What the logs say about the runs themselves, if it differs."""
+    about: ComparedFacts
     metrics: tuple[ComparedMetric, ...]
 
 
@@ -217,12 +242,16 @@ def comparison_document(comparison: Comparison, now: float) -> CompareDocument:
         seconds_per_step=tuple(known(progress_of(run, now).seconds_per_step) for run in comparison.runs),
         axis=comparison.axis.name,
         reaches=_reaches(comparison, main),
-        decides=None if main is None else main.name,
-        seeds_by=None if not comparison.has_groups else "name" if comparison.is_by_name else "setting",
+        seeds=_seeds(comparison, main) if main is not None and comparison.has_groups else None,
         effects=tuple(_effects(comparison, main)) if main is not None else (),
         runs=tuple(runs),
-        config=ComparedSettings(differences=_differences(comparison.differences), same=dict(comparison.same)),
-        about=_differences(comparison.about),
+        config=ComparedSettings(
+            differences=tuple(DifferingSetting(name, _values(values)) for name, values in comparison.differences),
+            same=dict(comparison.same),
+        ),
+        about=ComparedFacts(
+            differences=tuple(DifferingFact(name, _values(values)) for name, values in comparison.about)
+        ),
         metrics=tuple(_metric(comparison, metric) for metric in comparison.metrics),
     )
 
@@ -235,9 +264,17 @@ def _reaches(comparison: Comparison, main: MetricRows | None) -> ReachesEntry | 
     return ReachesEntry(metric=main.name, value=known(comparison.reaches), steps=steps, x=places)
 
 
-def _differences(known: Iterable[tuple[str, tuple[Any, ...]]]) -> tuple[Difference, ...]:
-    values = ((name, tuple(None if value is MISSING else value for value in own)) for name, own in known)
-    return tuple(Difference(*pair) for pair in values)
+def _values(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(None if value is MISSING else value for value in values)
+
+
+def _seeds(comparison: Comparison, main: MetricRows) -> SeedTable:
+    return SeedTable(
+        metric=main.name,
+        by="name" if comparison.is_by_name else "setting",
+        results=main.kind,
+        rows=tuple(row_entry(comparison, row) for row in main.rows),
+    )
 
 
 def _effects(comparison: Comparison, main: MetricRows) -> Iterator[EffectEntry]:
