@@ -71,6 +71,17 @@ def test_what_is_unusual(tmp_path: Path) -> None:
     assert first == [60, 60, 60, 51, 200], "at most eight points after an onset"
 
 
+@pytest.mark.parametrize(("first", "distance"), [(9, 16.0), (8, math.inf)])
+def test_a_value_is_compared_with_the_third_largest_distance(tmp_path: Path, first: int, distance: float) -> None:
+    """Three points are not 1; the nearest of them by 0.5. The first nine have no distance."""
+    losses = [{first: 3.0, 12: 2.5, 14: 1.5}.get(step, 1.0) for step in range(20)] + [9.0]
+    write_rows(tmp_path, ({"step": step, "loss": loss} for step, loss in enumerate(losses)))
+    assert entries_of(tmp_path, 20)["loss"].distance == distance
+    write_rows(tmp_path, ({"step": step, "loss": loss} for step, loss in enumerate(losses[1:])))
+    late = entries_of(tmp_path, 19)["loss"]
+    assert (late.value, late.distance, late.unusual) == (9.0, None, False), "nineteen points before are too few"
+
+
 def test_unusual_values_are_marked(log: Path) -> None:
     jump = entries_of(log, 30)["loss"]
     assert jump.usual == 1.1

@@ -81,6 +81,16 @@ def test_a_medium_screen_shows_charts_above_the_step_and_the_memory() -> None:
     assert places[3].y == places[4].y > places[0].y
 
 
+@pytest.mark.parametrize(
+    ("width", "height", "panels"), [(100, 10, 5), (120, 13, 5), (140, 16, 5), (159, 18, 5), (60, 18, 5), (99, 17, 3)]
+)
+def test_a_low_pane_keeps_two_panels_below_the_first_charts(width: int, height: int, panels: int) -> None:
+    """A narrow one from 18 rows on, where two lines of charts have their least height above."""
+    first = pages(width, height, DASHBOARD)[0]
+    assert [box.index for box in first] == [*range(panels)]
+    assert min(box.height for box in first) >= 5
+
+
 def test_a_wide_screen_puts_them_beside_each_other() -> None:
     first = pages(200, 47, DASHBOARD)[0]
     places = {box.index: box for box in first}

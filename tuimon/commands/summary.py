@@ -19,7 +19,7 @@ from tuimon.text import clean
 _OPTIONS = f"""\
 {PATHS}{JSON}--step N  print all metrics at this step
 --ranks  print which rank of a job failed or is slow
-{METRICS}--unusual  with --step: only metrics that are not finite, or 4 usual distances from the points before
+{METRICS}--unusual  with --step: only metrics not finite, or 4 usual distances from the 20 or more points before
 --full  print each of several runs in full, below their table
 {STRICT}"""
 

@@ -165,15 +165,16 @@ def _beside(width: int, height: int, requests: Sequence[PanelRequest], charts: l
 def _above(width: int, height: int, requests: Sequence[PanelRequest], charts: list[int], others: list[int]) -> Split:
     """Place lines of charts, and one or two other panels below them: side by side, or in a column of a tall pane.
 
-    In a narrow pane the first chart has a line of its own.
+    In a narrow pane the first chart has a line of its own, and panels below leave room for a second one.
     """
     narrow = width < _NARROW
     tall = narrow and height >= _TALL
     least = (_TALL_CHART if tall else _LEAST["chart"]) if narrow else _CHART_ROWS - 1
-    below = others[: 2 if width >= _PAIRS else 1] if height >= 3 * _LEAST["chart"] else []
+    below = others[: 2 if width >= _PAIRS else 1] if height >= _LEAST["chart"] * (3 if narrow else 1) else []
     wanted = [requests[i].rows or 12 for i in below]
     most = sum(wanted) + len(below) - 1 if tall else max(wanted, default=0)
-    foot = min(most, max(_LEAST["bars"], height * 2 // 5)) if below else 0
+    share = min(height * 2 // 5, height - 2 * _LEAST["chart"] - 1) if narrow else height * 2 // 5
+    foot = min(most, max(_LEAST["bars"], share)) if below else 0
     body = height - foot
     columns = (2 if width >= _PAIRS else 1) if narrow else 3 if width < _VERY_WIDE else 4
     first = 1 if narrow else columns
