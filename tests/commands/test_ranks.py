@@ -8,6 +8,8 @@ from pathlib import Path
 from support.programs import run
 
 from tests.support import rank_jobs as jobs
+from tuimon.exports.ranks import rank_table
+from tuimon.model.ranks import JobRanks, RankRow
 
 
 def slurm_job(path: Path) -> None:
@@ -36,6 +38,13 @@ def test_every_command_names_the_rank_that_failed(tmp_path: Path) -> None:
     assert "<h2>Ranks</h2>" in page.read_text()
     assert page.read_text().count('<th scope="row">13</th><td>node02</td>') == 1
     assert '<th scope="col" class="n">own s</th>' in page.read_text()
+
+
+def test_the_report_has_the_digits_of_short_times_and_long_losses() -> None:
+    row = RankRow("", 5, "node01", 5, "run", 0.0, own=3e-4, wait=0.25, loss="3.404520E+00")
+    table = rank_table(JobRanks("", "", "", (row,)))
+    cells = {column.head: column.cells for column in table.columns}
+    assert [cells[head] for head in ("own s", "wait s", "loss")] == [["3.00e-04 s"], ["0.2500 s"], ["3.404520E+00"]]
 
 
 def test_loss_that_is_nan_on_one_rank_is_an_alert(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tuimon.model.views import Role
 from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.store import Store
 from tuimon.tui.palette import ActionProvider
-from tuimon.tui.screens.health import note_entries
+from tuimon.tui.screens.health import _filtered, note_entries
 from tuimon.tui.screens.help import help_entries
 from tuimon.tui.screens.scatter import plot_head
 
@@ -132,6 +132,18 @@ def test_the_files_of_a_source_are_one_row() -> None:
         ["console", "0", "1.0", "KiB", "train.log"],
         ["swanlab-log", "0", "2.0", "KiB", "2", "swanlog/logs"],
     ]
+
+
+def test_files_are_listed_and_found_by_their_whole_names() -> None:
+    names = [f"outputs/an experiment/{worker}/rank_metrics/metrics.jsonl" for worker in ("worker_a", "worker_b")]
+    store = Store()
+    store.apply(RunFound(0, "run", "/logs/run"))
+    for stream, name in enumerate(names):
+        store.apply(StreamFound(stream, 0, name, f"/logs/run/{name}", "jsonl", 10, "", stream))
+    entries = list(note_entries(store.snapshot(), None))
+    rows = ["".join(text for text, _ in entry.row) for entry in entries]
+    assert all(any(name in row for row in rows) for name in names)
+    assert [entry.key for entry in _filtered(entries, "worker_a")] == [(0, "jsonl", names[0])]
 
 
 def test_numbers_that_are_not_read_are_a_notice_of_the_run_that_is_shown(tmp_path: Path) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from tuimon.draw.table import TextColumn, TextTable
+from tuimon.draw.numbers import format_value
+from tuimon.draw.table import Column, TextColumn, TextTable
 from tuimon.model.ranks import JobRanks, RankRow, all_well
 from tuimon.panels.lists.rank_rows import rank_columns
 from tuimon.redact import redacted_text
@@ -19,13 +20,23 @@ _MOST_LINES, _STRANGE = 16, 50.0
 def rank_table(job: JobRanks) -> TextTable:
     """Return the table of the strangest ranks, without the columns that have no value."""
     rows = job.rows[:_MOST_ROWS]
-    own = {column.id: TextColumn(column.head, column.texts(rows), left=not column.right) for column in rank_columns()}
+    own = {column.id: TextColumn(column.head, _cells(column, rows), left=not column.right) for column in rank_columns()}
     names = own.pop("rank").cells
     own["line"] = TextColumn("evidence or last line", [_evidence(row) for row in rows], left=True, wraps=True)
     left = len(job.rows) - _MOST_ROWS
     note = f"{left} more, less unusual" if left > 0 else ""
     shown = [column for column in own.values() if any(column.cells)]
     return TextTable("The ranks, the strangest first", names, shown, "rank", note=note)
+
+
+def _cells(column: Column[RankRow], rows: Sequence[RankRow]) -> list[str]:
+    """Return the cells of a column as on the screen, but times and losses with the digits for which it has no room."""
+    if column.id == "loss":
+        return [row.loss for row in rows]
+    if column.id not in ("own", "wait"):
+        return column.texts(rows)
+    times = [row.own if column.id == "own" else row.wait for row in rows]
+    return ["" if time is None else f"{format_value(time)} s" for time in times]
 
 
 def _evidence(row: RankRow) -> str:

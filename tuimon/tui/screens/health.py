@@ -28,8 +28,8 @@ _RUNS = 20
 """Number of runs whose files are listed, besides the run that is shown."""
 _COMPARED_METRICS = 1000
 """Maximum number of metrics whose files are compared for the list."""
-_ATTEMPTS, _NAME, _SOURCE = 20, 28, 38
-"""Number of attempts that are listed, the last ones, and cells of the name of a file."""
+_ATTEMPTS, _NAME = 20, 28
+"""Number of attempts that are listed, the last ones, and cells of the names of their files."""
 _WIDEST_NAME = 36
 _NO_SETTINGS = f"no settings in the logs of this run; {SETTINGS_SOURCES}"
 _ROLES = {"critical": Role.CRITICAL, "warning": Role.WARNING, "info": Role.MUTED}
@@ -77,27 +77,22 @@ class HealthScreen(LinesScreen[Target]):
             self.draw_entries(self._entries, f"{clean(run.name)}  {plural(count, 'setting')}", state.theme)
             return
         shown = self.app.run_shown
-        restarts = tuple(run.ranks.restart for run in snapshot.runs if run.ranks is not None)
-        remarks = unread_parts(shown) if shown is not None else ""
-        source = snapshot.alerts, snapshot.resolved, snapshot.notices, snapshot.is_reading, snapshot.unchecked > 0
-        states = (file.status for file in shown.streams) if shown else ()
-        files = shown and shown.point_count, [(state.state, state.message) for state in states if state]
-        facts = len(snapshot.runs), shown and shown.id, restarts, remarks, files, self.query_text
 
         def entries(*_: object) -> list[Entry[Target]]:
             return _filtered(list(note_entries(snapshot, shown)), self.query_text)
 
         begins = self._made_from[:1] != (self.view,)
-        self._make(entries, source, facts)
+        self._make(entries, snapshot.version, shown, self.query_text)
         if begins and snapshot.alerts:
             self.table.cursor = 1
         self.draw_entries(self._entries, _title(snapshot), state.theme)
 
     def _make(self, make: Callable[..., list[Entry[Target]]], *inputs: object) -> None:
-        """Make the entries of the section again if their inputs have changed."""
+        """Make the entries of the section again if their inputs have changed; equal ones stay the same object."""
         if self._made_from != (self.view, *inputs):
             self._made_from = self.view, *inputs
-            self._entries = make(*inputs)
+            made = make(*inputs)
+            self._entries = self._entries if made == self._entries else made
 
     def _setting_entries(
         self, run: Run, note: RunNote, folded: frozenset[tuple[str, ...]], query: str, width: int
@@ -193,7 +188,7 @@ def note_entries(snapshot: Snapshot, shown: Run | None) -> Iterator[Entry[Target
         yield from _alert(alert, of_alerts)
     for alert in snapshot.resolved[:_RESOLVED]:
         name = f"{of_alerts[alert.run]}: " if alert.run in of_alerts else ""
-        yield Entry(((f"  resolved: {name}{clean(alert.message)}", Role.MUTED),), alert)
+        yield Entry(((f"  resolved: {name}{clean(alert.message)}", Role.MUTED),), alert, alert.key)
     if not snapshot.alerts and snapshot.is_reading:
         yield Entry((("  none is known before the logs have been read", Role.MUTED),))
     elif not snapshot.alerts and snapshot.unchecked:
@@ -209,22 +204,24 @@ def note_entries(snapshot: Snapshot, shown: Run | None) -> Iterator[Entry[Target
     if shown is not None:
         name = f"{names[shown.id]}: " if shown.id in names else ""
         if unread := unread_parts(shown):
-            yield Entry(((f"  {name}not read: {unread}", Role.TEXT),))
+            yield Entry(((f"  {name}not read: {unread}", Role.TEXT),), key=(shown.id, "unread"))
     for run in snapshot.runs:
         if run.ranks is not None and run.ranks.restart:
             name = f"{names[run.id]}: " if run.id in names else ""
-            yield Entry(((f"  {name}{clean(run.ranks.restart)}", Role.WARNING), ("   R shows the ranks", Role.MUTED)))
+            restart = clean(run.ranks.restart)
+            row = (f"  {name}{restart}", Role.WARNING), ("   R shows the ranks", Role.MUTED)
+            yield Entry(row, key=(run.id, "restart"))
     if snapshot.watching is not None:
         yield Entry(((f"  new data is detected by {clean(snapshot.watching.detail)}", Role.TEXT),))
     for number, run in enumerate(snapshot.runs):
         if number <= _RUNS or shown is None or run.id == shown.id:
             yield Entry(())
             yield Entry(((clean(run.name), Role.TITLE), (f"  {shown_path(run.path)}", Role.MUTED)))
-            yield from map(Entry, table_rows(files_table(run), _SOURCE))
+            yield from _files(run)
             if shown is not None and run.id == shown.id:
-                yield from map(Entry, _attempts(run))
+                yield from _attempts(run)
             if shown is not None and run.id == shown.id and (conflict := _conflict(run)):
-                yield Entry(((f"  {conflict}", Role.WARNING),))
+                yield Entry(((f"  {conflict}", Role.WARNING),), key=(run.id, "conflict"))
 
 
 def _urgency(alert: Alert, shown: Run | None) -> tuple[int, bool, int, int]:
@@ -235,9 +232,9 @@ def _urgency(alert: Alert, shown: Run | None) -> tuple[int, bool, int, int]:
 def _alert(alert: Alert, names: Mapping[int, str]) -> Iterator[Entry[Target]]:
     role = _ROLES[alert.severity]
     head: Row = ((f"  {names[alert.run]}  ", Role.TITLE),) if alert.run in names else (("  ", role),)
-    yield Entry((*head, (clean(alert.message), role)), alert)
+    yield Entry((*head, (clean(alert.message), role)), alert, alert.key)
     if alert.hint:
-        yield Entry(((f"    {clean(alert.hint)}", Role.MUTED),), alert)
+        yield Entry(((f"    {clean(alert.hint)}", Role.MUTED),), alert, (alert.key, "hint"))
 
 
 def _conflict(run: Run) -> str:
@@ -247,7 +244,16 @@ def _conflict(run: Run) -> str:
     return hidden_conflict(run)
 
 
-def _attempts(run: Run) -> Iterator[Row]:
+def _files(run: Run) -> Iterator[Entry[Target]]:
+    """Yield the table of the files of a run, with their whole names."""
+    table = files_table(run)
+    sources = next((column.cells for column in table.columns if column.head == "source"), ())
+    keys = [(table.head,), *zip(table.names, sources, strict=True)]
+    for row, key in zip(table_rows(table, None), keys, strict=False):  # no head without rows
+        yield Entry(row, key=(run.id, *key))
+
+
+def _attempts(run: Run) -> Iterator[Entry[Target]]:
     """Yield a row for each attempt of a training that has a file of its own: its steps, and how it ended."""
     attempts = attempts_of(run)
     for attempt in attempts[-_ATTEMPTS:]:
@@ -258,10 +264,11 @@ def _attempts(run: Run) -> Iterator[Row]:
             f"{plural(attempt.superseded, 'logged step')} superseded" if attempt.superseded else "",
             clean(attempt.end),
         )
-        yield (
+        row = (
             (f"    {fit(clean(attempt.name), _NAME)}  ", Role.TEXT),
             (f"{step_name(run)}s {attempt.first_step} to {attempt.last_step}", Role.TEXT),
             ("".join(f", {fact}" for fact in facts if fact), Role.MUTED),
         )
+        yield Entry(row, key=(run.id, attempt.name))
     if len(attempts) > _ATTEMPTS:
-        yield ((f"    and {len(attempts) - _ATTEMPTS} earlier files", Role.MUTED),)
+        yield Entry(((f"    and {len(attempts) - _ATTEMPTS} earlier files", Role.MUTED),))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
@@ -26,7 +27,7 @@ class Entry(NamedTuple, Generic[Target]):
     target: Target | None = None
     """Target that Enter opens, or None."""
     key: Hashable = None
-    """What identifies the line when the lines change; None: its place."""
+    """What the line is about, by which it stays selected when the lines change; None: its text."""
 
 
 class LinesTable(Table[Entry[Target]], Generic[Target]):
@@ -49,7 +50,7 @@ class LinesTable(Table[Entry[Target]], Generic[Target]):
         return f"rows {self.top + 1}-{last} of {thousands(self.count)}" if self.count > self.room else ""
 
     def key(self, item: Entry[Target]) -> Hashable:
-        return id(item) if item.key is None else item.key
+        return item.key
 
     def move(self, rows: int = 0, pages: int = 0) -> None:
         self.top = max(0, min(self.top + pages * self.room, self.count - self.room))  # a page moves the view, too
@@ -64,9 +65,15 @@ class LinesTable(Table[Entry[Target]], Generic[Target]):
         if entries is not self._entries or self._wrapped_at != self.size.width:
             self._entries, self._wrapped_at = entries, self.size.width
             width = max(self.size.width - _MARGIN, 1)
-            lines = [entry._replace(row=row) for entry in entries for row in wrapped(entry.row, width)]
+            lines, seen = [], Counter[Hashable]()
+            for entry in entries:
+                about = entry.row if entry.key is None else entry.key
+                for row in wrapped(entry.row, width):
+                    lines.append(entry._replace(row=row, key=(about, seen[about]) if seen[about] else about))
+                    seen[about] += 1
             self._cache.clear()
         self.show_items(lines, (), self.order, self.symbols, theme)
+        self.keep()
 
 
 class LinesScreen(TableScreen[LinesTable[Target]], Generic[Target]):
