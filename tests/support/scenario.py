@@ -176,7 +176,7 @@ def _symbols(player: Player) -> str:
 
 
 def _saved(player: Player, pattern: str) -> int:
-    [path] = Path.cwd().glob(pattern)
+    path = next(Path.cwd().glob(pattern))
     return len(path.read_text("utf-8").splitlines())
 
 
