@@ -183,3 +183,26 @@ def test_mirror_is_the_only_argument_of_paths(tmp_path: Path) -> None:
                 assert "cannot be mirrored" in str(error)  # noqa: PT017
                 continue
             assert Path(mirror.root).resolve().is_relative_to(tmp_path / mirror.base / "tree")
+
+
+@pytest.mark.parametrize("turns", range(5))
+def test_a_connection_that_is_cancelled_early_closes_its_pipes(turns: int) -> None:
+    process = subprocess.Popen(["sleep", "600"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    class Started(Transport):
+        def start(self, batch: bool) -> subprocess.Popen[bytes]:
+            return process
+
+    async def cancel() -> None:
+        connecting = asyncio.create_task(Shell.connect(Started([]), "logs", batch=True))
+        for _ in range(turns + 1):
+            await asyncio.sleep(0)
+        connecting.cancel()
+        await asyncio.gather(connecting, return_exceptions=True)
+
+    asyncio.run(cancel())
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert [stream.closed for stream in (process.stdin, process.stdout, process.stderr)] == [True] * 3
+    assert process.returncode is not None

@@ -147,6 +147,9 @@ class Shell:
                 end.close()
         self._process.kill()
         self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()  # that of an end which was not connected yet, too
 
     # ------------------------------------------------------------------ the two questions
 
