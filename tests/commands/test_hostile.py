@@ -12,7 +12,6 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import strategies as st
 from support.event_points import event, file_of, text
 from support.programs import write_rows
 from support.written_media import histogram
@@ -24,7 +23,6 @@ from tuimon.exports.table import table_text
 from tuimon.tui.copying import write_new
 
 HOSTILE = "x\u009b31m\x1b]0;owned\x07\u202e\u2066y\x7f\u200b\r\n=1+1"
-CHARACTERS = st.sampled_from([chr(code) for code in (*range(1, 256), 0x202E, 0x2066, 0xDC80, 0xDCFF, 0x1F600)])
 COMMANDS = (
     """
 summary | summary --json | summary --strict | summary --ranks | summary --step 1 | summary --step 1 --json | --once

@@ -19,7 +19,7 @@ from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_duration, format_exact, format_number, format_value
 from tuimon.draw.table import TextColumn, TextTable, table_rows
-from tuimon.model.views import Role, Row, Span, Symbols
+from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels._metrics import SECONDARY_PANELS, label_of
 from tuimon.panels.lists.comparison import Comparison
 from tuimon.redact import redacted
@@ -30,10 +30,9 @@ _CELL, _FACT = 24, 48
 """Maximum characters of a setting, and of a fact about a run, such as its command line."""
 _PARTIAL, _NAMED = 8, 3
 """Number of settings of the same runs only up to which they are listed, and of those named if they are more."""
-_WIDEST, _NARROWEST = 40, 16
-"""Maximum cells of a column, and minimum width of a sentence, on the screen."""
+_NARROWEST = 16
+"""Minimum width of a sentence on the screen."""
 _ASCII = str.maketrans({"±": "+-", "≈": "~", "…": "..."})
-_GAP: Span = ("  ", Role.MUTED)
 _NEEDED = 3
 """Columns of a table after the names that are never left out."""
 _WORDS = frozenset({"state", "remark", "path", "note", "until"})

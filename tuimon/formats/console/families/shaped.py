@@ -20,7 +20,7 @@ from tuimon.formats._shared.row_steps import OverallSteps
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
 from tuimon.formats.console.shapes.cutting import cut
 from tuimon.formats.console.shapes.labels import BATCH, EPOCH, MARKS, METRIC, stage_of
-from tuimon.formats.console.shapes.numbers import message_of
+from tuimon.formats.console.shapes.numbers import Column, message_of
 from tuimon.formats.console.shapes.roles import Layout, examine
 from tuimon.formats.console.shapes.rows import Cells, has_whole_counts, integer, pairs_of, row_of
 
@@ -52,6 +52,7 @@ class _Shape:
 
     def __init__(self, layout: Layout | None) -> None:
         self.layout = layout
+        self.names = tuple(column.name for column in layout.columns) if layout else ()
         self.recurs = layout is not None and layout.is_sure
         self.held: list[tuple[Cells, Line, int | None]] = []
         """The first lines with the step above them, until others show that their numbers change."""
@@ -191,7 +192,7 @@ class ShapedReader(LineReader):
                 return self.sink.add_row(_staged(row, stage or self._stage, " "), place, line, keep_step=True)
         if stage and layout.is_position and layout.total and self._last_training:  # it counts its own batches
             return self.sink.add_row(_staged(row, stage, layout.joint), self._last_training, line, keep_step=True)
-        step, epoch = self._step(layout, cells, row)
+        step, epoch = self._step(shape.names, layout, cells, row)
         if self._stage:
             if self._staged is None and step <= (self.sink.step or 0):
                 self._staged = shape
@@ -208,10 +209,10 @@ class ShapedReader(LineReader):
             self._names.update(name for name, _ in row)
         return self.sink.add_row(_staged(row, stage, layout.joint), step, line)
 
-    def _step(self, layout: Layout, cells: Cells, row: list[Pair]) -> tuple[int, int | None]:
+    def _step(self, names: tuple[str, ...], layout: Layout, cells: Cells, row: list[Pair]) -> tuple[int, int | None]:
         """Return (step, epoch or None) of a line that names them; the step is counted from the first epoch."""
         assert layout.step is not None
-        step = self._exact_step(layout, cells)
+        step = self._exact_step(names, layout.step, cells)
         total = integer(layout.total, cells) if layout.total else 0
         if layout.epoch is None:
             if layout.rank == EPOCH:
@@ -243,14 +244,12 @@ class ShapedReader(LineReader):
         self._last_in_epoch = epoch, step
         return step, epoch
 
-    def _exact_step(self, layout: Layout, cells: Cells) -> int:
+    def _exact_step(self, names: tuple[str, ...], column: Column, cells: Cells) -> int:
         """Return the step of a row; behind 600 and 800, "1K" is 1000, and the next one 1200: it is printed so too."""
-        assert layout.step is not None
-        step = integer(layout.step, cells)
-        names = tuple(column.name for column in layout.columns)
+        step = integer(column, cells)
         before, last = self._exact_steps.get(names, (step, step))
-        if layout.step.exponent:
-            rounded = 10 ** (layout.step.exponent - len(cells[layout.step.first].partition(".")[2]))
+        if column.exponent:
+            rounded = 10 ** (column.exponent - len(cells[column.first].partition(".")[2]))
             following = 2 * last - before
             if following <= last or abs(following - step) > rounded / 2:
                 self._exact_steps.pop(names, None)
