@@ -11,6 +11,7 @@ from support.dashboard import opened, until
 from textual.command import CommandList
 
 from tuimon.config import Settings
+from tuimon.draw.rows import row_width
 from tuimon.model.events import RunFound, StreamFound, StreamStatus
 from tuimon.model.views import Role
 from tuimon.monitor.local import LocalMonitor, open_run
@@ -143,7 +144,10 @@ def test_files_are_listed_and_found_by_their_whole_names() -> None:
     entries = list(note_entries(store.snapshot(), None))
     rows = ["".join(text for text, _ in entry.row) for entry in entries]
     assert all(any(name in row for row in rows) for name in names)
-    assert [entry.key for entry in _filtered(entries, "worker_a")] == [(0, "jsonl", names[0])]
+    narrow = list(note_entries(store.snapshot(), None, 80))
+    assert max(row_width(entry.row) for entry in narrow if isinstance(entry.key, tuple)) < 80
+    for made in (entries, narrow):
+        assert [entry.key for entry in _filtered(made, "worker_a")] == [(0, "jsonl", names[0])]
 
 
 def test_numbers_that_are_not_read_are_a_notice_of_the_run_that_is_shown(tmp_path: Path) -> None:

@@ -256,10 +256,10 @@ def rows_table(
     return TextTable(title, names, own, heads[0], **more)
 
 
-def table_rows(table: TextTable, widest: int | None = 40) -> Iterator[Row]:
+def table_rows(table: TextTable, widest: int = 40) -> Iterator[Row]:
     """Yield the head and the rows of a table for the screen, numbers to the right.
 
-    Remarks have the colour of warnings. widest: cells of a column at most, unless its words wrap; None: any number.
+    Remarks have the colour of warnings. widest: cells of a column at most, unless its words wrap.
     """
     if not table.names:
         return
@@ -268,7 +268,7 @@ def table_rows(table: TextTable, widest: int | None = 40) -> Iterator[Row]:
     rows = [[("" if column.wraps else column.head, Role.MUTED) for column in columns]]
     for cells in zip(*(column.cells for column in columns), strict=True):
         texts = (
-            text if column.wraps or widest is None else fit(text, min(cell_width(text), widest), "ends")
+            text if column.wraps else fit(text, min(cell_width(text), widest), "ends")
             for column, text in zip(columns, cells, strict=True)
         )
         rows.append(list(zip(texts, roles, strict=True)))

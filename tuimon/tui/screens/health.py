@@ -28,8 +28,9 @@ _RUNS = 20
 """Number of runs whose files are listed, besides the run that is shown."""
 _COMPARED_METRICS = 1000
 """Maximum number of metrics whose files are compared for the list."""
-_ATTEMPTS, _NAME = 20, 28
-"""Number of attempts that are listed, the last ones, and cells of the names of their files."""
+_ATTEMPTS, _NAME, _BESIDE = 20, 28, 46
+"""Number of attempts that are listed, the last ones, least cells of the names of files, and those of the columns beside
+them."""
 _WIDEST_NAME = 36
 _NO_SETTINGS = f"no settings in the logs of this run; {SETTINGS_SOURCES}"
 _ROLES = {"critical": Role.CRITICAL, "warning": Role.WARNING, "info": Role.MUTED}
@@ -79,10 +80,10 @@ class HealthScreen(LinesScreen[Target]):
         shown = self.app.run_shown
 
         def entries(*_: object) -> list[Entry[Target]]:
-            return _filtered(list(note_entries(snapshot, shown)), self.query_text)
+            return _filtered(list(note_entries(snapshot, shown, self.size.width)), self.query_text)
 
         begins = self._made_from[:1] != (self.view,)
-        self._make(entries, snapshot.version, shown, self.query_text)
+        self._make(entries, snapshot.version, shown, self.query_text, self.size.width)
         if begins and snapshot.alerts:
             self.table.cursor = 1
         self.draw_entries(self._entries, _title(snapshot), state.theme)
@@ -168,17 +169,23 @@ def _title(snapshot: Snapshot) -> str:
 
 
 def _filtered(entries: list[Entry[Target]], query: str) -> list[Entry[Target]]:
+    """Return the entries that have all words of a query, in their row or in the whole name of their file."""
     words = query.lower().split()
     if not words:
         return entries
-    matching = [e for e in entries if all(word in "".join(text for text, _ in e.row).lower() for word in words)]
+    matching = [entry for entry in entries if all(word in _text_of(entry) for word in words)]
     return matching or [Entry(((f"No line contains {clean(query)}; Esc shows all lines", Role.MUTED),))]
 
 
-def note_entries(snapshot: Snapshot, shown: Run | None) -> Iterator[Entry[Target]]:
+def _text_of(entry: Entry[Target]) -> str:
+    source = entry.key[2:] if isinstance(entry.key, tuple) else ()  # the key of a file is (run, format, source)
+    return " ".join(("".join(text for text, _ in entry.row), *source)).lower()
+
+
+def note_entries(snapshot: Snapshot, shown: Run | None, width: int = 200) -> Iterator[Entry[Target]]:
     """Yield the lines: alerts, the most severe first, with the names of their runs; notices; files.
 
-    shown: the run that is shown, whose alerts come first among those of the same severity.
+    shown: the run that is shown, whose alerts come first among those of the same severity. width: cells of the screen.
     """
     of_alerts = {run.id: clean(run.name) for run in snapshot.runs}
     names = of_alerts if len(snapshot.runs) > 1 else {}
@@ -217,7 +224,7 @@ def note_entries(snapshot: Snapshot, shown: Run | None) -> Iterator[Entry[Target
         if number <= _RUNS or shown is None or run.id == shown.id:
             yield Entry(())
             yield Entry(((clean(run.name), Role.TITLE), (f"  {shown_path(run.path)}", Role.MUTED)))
-            yield from _files(run)
+            yield from _files(run, width)
             if shown is not None and run.id == shown.id:
                 yield from _attempts(run)
             if shown is not None and run.id == shown.id and (conflict := _conflict(run)):
@@ -244,12 +251,12 @@ def _conflict(run: Run) -> str:
     return hidden_conflict(run)
 
 
-def _files(run: Run) -> Iterator[Entry[Target]]:
-    """Yield the table of the files of a run, with their whole names."""
+def _files(run: Run, width: int) -> Iterator[Entry[Target]]:
+    """Yield the table of the files of a run. Their keys have the whole names."""
     table = files_table(run)
     sources = next((column.cells for column in table.columns if column.head == "source"), ())
     keys = [(table.head,), *zip(table.names, sources, strict=True)]
-    for row, key in zip(table_rows(table, None), keys, strict=False):  # no head without rows
+    for row, key in zip(table_rows(table, max(_NAME, width - _BESIDE)), keys, strict=False):  # no head without rows
         yield Entry(row, key=(run.id, *key))
 
 
