@@ -13,6 +13,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 from support.mirrored import log_rows, until
 from support.slow_link import SlowLink
@@ -268,7 +269,14 @@ def test_jump_host(logs: Path, tmp_path: Path, host: Sshd, run: Run) -> None:
 def _shells(host: Sshd) -> list[int]:
     """Return the shells that sshd has started; a pipeline of theirs is for a moment a shell of the same name."""
     shells = [pid for pid in descendants(host.server) if _command_line(pid) == b"/bin/sh\0"]
-    return [pid for pid in shells if not any(pid in descendants(other) for other in shells)]
+    return [pid for pid in shells if _parent(pid) not in (None, *shells)]
+
+
+def _parent(pid: int) -> int | None:
+    try:
+        return psutil.Process(pid).ppid()
+    except psutil.NoSuchProcess:
+        return None
 
 
 def _clients() -> list[int]:
@@ -321,9 +329,11 @@ def test_shell_ends_with_the_program(host: Sshd, logs: Path, tmp_path: Path) -> 
     environment = {**os.environ, **host.environment, "TUIMON_MIRROR": str(tmp_path / "mirror")}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "live\n"
-        shells = _shells(host)
-        process.send_signal(signal.SIGKILL)
+        try:
+            assert process.stdout.readline() == "live\n"
+            shells = _shells(host)
+        finally:
+            process.send_signal(signal.SIGKILL)
     assert shells
     until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in shells))
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import psutil
 import pytest
 
 from support.programs import default_signals
@@ -131,23 +132,12 @@ class Sshd:
         self.stop()
 
 
-def children(pid: int) -> list[int]:
-    """Return the ids of the children of a process, of all its threads."""
-    found: list[int] = []
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            found += map(int, path.read_text().split())
-        except OSError:
-            continue
-    return found
-
-
 def descendants(pid: int) -> list[int]:
     """Return the ids of the children of a process and of theirs."""
-    found = children(pid)
-    for child in tuple(found):
-        found += descendants(child)
-    return found
+    try:
+        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
 
 
 def kill(pid: int) -> None:

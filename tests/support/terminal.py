@@ -13,6 +13,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -109,14 +110,12 @@ class Terminal:
         """Return whether a thread of the program or of its children runs, waits for a processor or for a disk."""
         processes = [self.process.pid]
         for process in processes:  # grows by the children
-            for task in Path(f"/proc/{process}/task").glob("*"):
-                try:
+            with suppress(OSError):  # it has ended
+                for task in Path(f"/proc/{process}/task").iterdir():
                     state = (task / "stat").read_text().rpartition(")")[2].split()[0]
                     processes += map(int, (task / "children").read_text().split())
-                except OSError:  # it has ended
-                    continue
-                if state in "RD":
-                    return True
+                    if state in "RD":
+                        return True
         return False
 
     def wait(self, seconds: float = 60.0) -> int:

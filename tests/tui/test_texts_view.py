@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from threading import Event, Semaphore
 
 import pytest
 from support.dashboard import opened, until
@@ -13,7 +14,7 @@ from support.written_texts import write_run
 
 from tuimon.monitor.local import open_run
 from tuimon.samples import Sample
-from tuimon.samples.library import Library
+from tuimon.samples.library import Entry, Library
 from tuimon.tui.opening import expects_metrics
 from tuimon.tui.screens.text_choice import Choice
 from tuimon.tui.screens.text_list import component_head, list_columns
@@ -62,6 +63,28 @@ async def test_an_expression_of_exponential_time_is_ended_and_leaves_the_screen_
         await until(app, pilot, lambda s: "The search was ended: the expression took more than 2 s" in s)
         await pilot.press("N", "slash", *["backspace"] * 9, *"re:attempt [13]", "enter")
         await until(app, pilot, lambda s: "step 1 (1 of 2)" in s and "7 of 16 texts" in s)
+
+
+async def test_a_comparison_waits_for_the_text_that_was_selected_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, selected = Library.sample, Event()
+
+    def read_first_last(library: Library, entry: Entry) -> Sample | None:
+        """Read a text; the first of two waits a second for the other one."""
+        if not reading.acquire(blocking=False):
+            selected.set()
+        else:
+            selected.wait(1)
+        return read(library, entry)
+
+    reading = Semaphore(1)
+    async with opened(write_run(tmp_path / "run", range(1, 2)), (120, 30)) as (app, pilot):
+        await pilot.press("T")
+        await until(app, pilot, lambda s: "16 texts" in s and "thinking" in s)
+        monkeypatch.setattr(Library, "sample", read_first_last)
+        await pilot.press("j", "d")
+        await until(app, pilot, lambda s: "[-" in s and "{+" in s)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from tuimon.tui.box import CellGrid
 from tuimon.tui.copying import new_file
 from tuimon.tui.picture import Picture, obstacle
 from tuimon.tui.screens.table import TableScreen
-from tuimon.tui.screens.work_screen import head_of
+from tuimon.tui.screens.work_screen import UNQUEUED, head_of
 from tuimon.tui.state import ViewState
 from tuimon.tui.table import Table
 
@@ -239,7 +239,7 @@ class MediaScreen(TableScreen[MediaTable]):
             folder = home_relative(paths[0].absolute().parent)
             return f"Saved {first_names([path.name for path in paths], 1)} in {folder}"
 
-        self.in_thread(work, lambda message: self.say(clean(message)), queued=False)
+        self.in_thread(work, lambda message: self.say(clean(message)), queue=UNQUEUED)
 
     def mark(self) -> None:
         """Compare other steps with the selected one; again: with the first."""

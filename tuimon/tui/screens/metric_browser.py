@@ -16,7 +16,7 @@ from tuimon.tui.action import Action
 from tuimon.tui.arrangement import ordered
 from tuimon.tui.screens.scatter import scatter_plot
 from tuimon.tui.screens.table import TableScreen
-from tuimon.tui.screens.work_screen import head_of
+from tuimon.tui.screens.work_screen import UNQUEUED, head_of
 from tuimon.tui.state import ViewState
 from tuimon.tui.table import Table
 
@@ -114,7 +114,7 @@ class MetricBrowser(TableScreen[MetricTable]):
         def show(names: dict[str, float]) -> None:
             self._unusual = names
 
-        self.in_thread(lambda: unusual_metrics(run, step, lambda: not is_wanted()), show, is_wanted, queued=False)
+        self.in_thread(lambda: unusual_metrics(run, step, lambda: not is_wanted()), show, is_wanted, queue=UNQUEUED)
 
     def on_unmount(self) -> None:
         self._unusual_for = ()

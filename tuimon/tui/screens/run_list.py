@@ -38,7 +38,7 @@ from tuimon.tui.run_table import RunTable
 from tuimon.tui.screens.document import Document
 from tuimon.tui.screens.run_grid import RunGrid
 from tuimon.tui.screens.table import TableGrid, TableScreen
-from tuimon.tui.screens.work_screen import head_of
+from tuimon.tui.screens.work_screen import UNQUEUED, head_of
 from tuimon.tui.state import ViewState
 from tuimon.tui.table import Movable
 
@@ -127,7 +127,7 @@ class RunListScreen(TableScreen[RunTable]):
             if len(snapshot.runs) < AT_ONCE:
                 show(compute())
             else:
-                self.in_thread(compute, show, queued=False)
+                self.in_thread(compute, show, queue=UNQUEUED)
         self._display(state, now)
 
     def _is_due(self, inputs: tuple[Snapshot, RunChoice, Symbols, Mapping[str, RunNote]]) -> bool:
@@ -367,7 +367,7 @@ class RunListScreen(TableScreen[RunTable]):
         if len(runs) < AT_ONCE:
             self._group_by_next(groupings(runs))
         else:
-            self.in_thread(lambda: groupings(runs), self._group_by_next, queued=False)
+            self.in_thread(lambda: groupings(runs), self._group_by_next, queue=UNQUEUED)
 
     def _group_by_next(self, known: Sequence[str]) -> None:
         choice = self.app.state.runs

@@ -29,6 +29,7 @@ from tuimon.tui.screens.table import TableScreen
 from tuimon.tui.screens.text_choice import GROUPS, Choice, Place
 from tuimon.tui.screens.text_list import SampleTable
 from tuimon.tui.screens.text_pane import difference_rows, sample_rows, wrap_text
+from tuimon.tui.screens.work_screen import UNQUEUED
 from tuimon.tui.state import ViewState
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class TextsScreen(TableScreen[SampleTable]):
         """Sample whose text is displayed: that of `entry`, or the one before while its text is being read."""
         self.other: Sample | None = None
         """Sample that the displayed one is compared with."""
+        self.selecting = asyncio.Lock()
+        """Queue of the reading of selected texts, so that a later key never acts before an earlier one."""
         self.touched = False
         """Whether a sample was chosen in this step; until then a newer step replaces it."""
         self._followed = ""
@@ -204,7 +207,7 @@ class TextsScreen(TableScreen[SampleTable]):
         if library is None or entry is None:
             self.say("No text is selected")
         else:
-            self.in_thread(lambda: library.sample(entry), do, lambda: selected == self.entry, queued=False)
+            self.in_thread(lambda: library.sample(entry), do, lambda: selected == self.entry, self.selecting)
 
     def _lay_out(self) -> None:
         """Lay the text out, in a thread, if something that its rows are made from has changed."""
@@ -231,7 +234,7 @@ class TextsScreen(TableScreen[SampleTable]):
         def show(rows: list[Row]) -> None:
             self.pane.show(rows, self.app.state.theme)
 
-        self.in_thread(rows, show, lambda: made_from is self._laid_out, queued=False)
+        self.in_thread(rows, show, lambda: made_from is self._laid_out, queue=UNQUEUED)
 
     def tick(self) -> None:
         """Look for new steps and for growth of the step that is shown."""
@@ -486,7 +489,7 @@ class TextsScreen(TableScreen[SampleTable]):
             self.saving = ""
             self.say(message)
 
-        self.in_thread(save, report, queued=False)
+        self.in_thread(save, report, queue=UNQUEUED)
 
     # ------------------------------------------------------------------ the screen
 

@@ -7,7 +7,7 @@ import dataclasses
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, TypeVar
 
 from textual.app import ComposeResult
@@ -26,6 +26,8 @@ from tuimon.tui.state import ViewState
 from tuimon.tui.terminal.textual_patches import PresentSize
 
 Result = TypeVar("Result")
+UNQUEUED = nullcontext()
+"""Queue of works that do not wait for each other."""
 _REST = 10.0
 """The next look for changes of files is after this many times the duration of the last one."""
 _FAR = 1 << 30
@@ -146,16 +148,17 @@ class WorkScreen(PresentSize, ModalScreen[None]):
         work: Callable[[], Result],
         then: Callable[[Result], object],
         is_wanted: Callable[[], bool] = lambda: True,
-        queued: bool = True,
+        queue: AbstractAsyncContextManager[object] | None = None,
     ) -> None:
         """Call `work` in a thread, then `then` with its result, and draw.
 
         Neither is done if the screen is closed, or not `is_wanted`.
-        queued: after what was queued before. Of several that are not queued, any may end first.
+        queue: lock that lets works begin one after another, as they were queued; None: that of the reading of files,
+            `UNQUEUED`: no lock, so that of several works any may end first.
         """
 
         async def run() -> None:
-            async with self.reading if queued else nullcontext():
+            async with self.reading if queue is None else queue:
                 if not is_wanted():
                     return
                 result = await asyncio.to_thread(work)
