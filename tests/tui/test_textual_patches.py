@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 
 import psutil
 import pytest
 from support.grid import Grid
 from support.terminal import Terminal
+from textual._time import get_time
+
+from tuimon.tui.terminal.textual_patches import LateTimers
 
 SIZE = (100, 30)
 NOW = time.time()
@@ -107,3 +112,16 @@ def test_an_unpatched_program_ends_when_its_terminal_goes_away(log: Path) -> Non
         screen.process.wait(timeout=60)
         _, alive = psutil.wait_procs(children, timeout=60)
         assert not alive
+
+
+async def test_a_program_that_did_not_run_for_a_while_calls_back_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    called, seconds = asyncio.Event(), count()
+    async with LateTimers().run_test() as pilot:
+        timer = pilot.app.set_timer(0.001, called.set)
+
+        def late() -> float:
+            """Return a time that is a second later at each look of the timer."""
+            return next(seconds) if asyncio.current_task() is timer._task else get_time()
+
+        monkeypatch.setattr("textual._time.get_time", late)
+        await asyncio.wait_for(called.wait(), 60)

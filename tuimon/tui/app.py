@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.command import Provider
@@ -61,7 +61,7 @@ class DashboardScreen(textual_patches.PresentSize):
         self.app.draw_for_layout()
 
 
-class TuimonApp(App[object], inherit_bindings=False):
+class TuimonApp(textual_patches.LateTimers, inherit_bindings=False):
     """The dashboard."""
 
     TITLE = "tuimon"

@@ -23,6 +23,7 @@ from textual.app import App
 from textual.geometry import Size
 from textual.message_pump import MessagePump
 from textual.screen import Screen
+from textual.timer import Timer
 
 from tuimon.tui.terminal.capabilities import OPEN_SCREEN, SUPPORTED_TEXTUAL, textual_version
 
@@ -134,6 +135,19 @@ class PresentSize(Screen[Any]):
 
     def _screen_resized(self, size: Size) -> None:
         super()._screen_resized(self.app.size)
+
+
+class LateTimers(App[object]):
+    """An application that calls back after a time however late it is.
+
+    Textual forgets a call whose time is over before it begins to wait. In a process that did not run for 8 ms this lost
+    a new size of the terminal, and with it each later one.
+    """
+
+    def set_timer(self, *arguments: Any, **options: Any) -> Timer:
+        timer = super().set_timer(*arguments, **options)
+        timer._skip = False
+        return timer
 
 
 def send_now(screen: Screen[Any], layout: bool = False) -> None:
