@@ -63,10 +63,9 @@ class WriterWatch:
         due = [f for f in filter(_can_be_found, streams) if self._is_due(f, timer, now, checks)]
         if not due:
             return
-        started = time.monotonic()
         found = {f.file: _mirrored_writer(f) for f in due if f.mirrored}
         found |= writers({f.file for f in due if not f.mirrored})
-        self._next_search = timer + max(_SCAN_EVERY, (time.monotonic() - started) / _SHARE)
+        self._next_search = timer + max(_SCAN_EVERY, (self._timer() - timer) / _SHARE)
         for followed in due:
             self._note(followed, found.get(followed.file, Writer()), timer, now)
             yield followed
