@@ -142,13 +142,13 @@ def test_no_reply_is_left_to_the_shell(log: Path, key: str) -> None:
                 terminal.type("\x1b[1;1R")
                 answered += 1
 
-        terminal.until(lambda output: QUESTION in output)
-        answer()
-        for number in range(200):  # larger charts, smaller ones, until one is under way when it ends
+        terminal.until(lambda output: b" quit" in output)
+        for number in range(200):  # larger charts, smaller ones, until a second question is under way when it ends
             terminal.type("+-"[number % 2])
             terminal.read(0.05)
             if terminal.output.count(QUESTION) > 1:
                 break
+            answer()
         terminal.type(key)
         terminal.read(0.15)
         while terminal.process.poll() is None:

@@ -50,8 +50,8 @@ def install(
 
 
 class SentCells:
-    """Whole rows of widgets that the terminal shows. They are not sent again: Textual paints all of a screen two to
-    four times when it opens or closes, or when a line of the dashboard does."""
+    """Rows of widgets, and parts of them, that the terminal shows. They are not sent again: Textual paints all of a
+    screen two to four times when it opens or closes, or when a line of the dashboard does."""
 
     def __init__(self) -> None:
         self._rows: dict[int, dict[tuple[int, int], str]] = {}
@@ -69,20 +69,14 @@ class SentCells:
             self.forget()
 
     def keep(self, y: int, begin: int, stop: int, cells: str) -> bool:
-        """Record that a whole row of a widget is sent. Return False if the terminal shows it already."""
+        """Record that some cells of a row are sent. Return False if the terminal shows them already."""
         row = self._rows.setdefault(y, {})
         if row.get((begin, stop)) == cells:
             return False
-        self.drop(y, begin, stop)
+        for overwritten in [place for place in row if place[0] < stop and begin < place[1]]:
+            del row[overwritten]
         row[begin, stop] = cells
         return True
-
-    def drop(self, y: int, begin: int, stop: int) -> None:
-        """Record that some cells of a row are overwritten."""
-        row = self._rows.get(y)
-        if row:
-            for overlapping in [place for place in row if place[0] < stop and begin < place[1]]:
-                del row[overlapping]
 
 
 def changed_cells(compositor: Any, sent: SentCells) -> Any:
@@ -149,11 +143,8 @@ class _CellsUpdate(CompositorUpdate):
         output: list[str] = []
         for widget, visible, _, y, begin, stop in self._pieces:
             cells = _rendered(self._lines[widget, y], begin - visible.x, stop - visible.x, colors)
-            if begin > visible.x or stop < visible.right:
-                self._sent.drop(y, begin, stop)
-            elif not self._sent.keep(y, begin, stop, cells):
-                continue
-            output += f"\x1b[{y + 1};{begin + 1}H", cells
+            if self._sent.keep(y, begin, stop, cells):
+                output += f"\x1b[{y + 1};{begin + 1}H", cells
         return "".join(output)
 
 
