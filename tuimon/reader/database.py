@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import DatabaseDecoder, Format, JournalDecoder, kind
 from tuimon.model.points import Item, Replaced
-from tuimon.registry import FORMATS, note_failure
+from tuimon.registry import FORMATS, Caught
 from tuimon.sources.files import FileStatus
 from tuimon.sources.scan import FoundFile
 from tuimon.sources.sqlite_copy import DatabaseSignature, database_signature, private_copy
@@ -38,9 +38,12 @@ class _NoDatabase:
 class Database(FileStatus):
     """The database at `path`. Its state is waiting, current, gone or unreadable; its size includes the -wal."""
 
-    def __init__(self, path: str, decoder: DatabaseDecoder) -> None:
+    def __init__(self, path: str, decoder: DatabaseDecoder, log_format: Format) -> None:
         super().__init__(path, remote=False)
         self.state = "waiting"
+        self._format = log_format
+        self._has_failed = False
+        """Whether the decoder has raised: the database is not read again."""
         self.read = 0
         """`size` when it was last read."""
         self.runs: dict[str, None] = {}
@@ -53,7 +56,16 @@ class Database(FileStatus):
         """Monotonic time of the earliest next copy."""
 
     def poll(self) -> None:
-        """Read the database if it has changed."""
+        """Read the database if it has changed, and its decoder has not raised."""
+        if not self._has_failed:
+            with Caught(FORMATS, self._format, self._end):
+                self._poll()
+
+    def _end(self, reason: str, hint: str) -> None:
+        self._has_failed = True
+        self.state, self.message, self.hint = "unreadable", reason, hint
+
+    def _poll(self) -> None:
         try:
             now = database_signature(self.path)
             self._update(now)
@@ -74,7 +86,7 @@ class Database(FileStatus):
             self.message = error.message
             return
         except FormatError as error:
-            self.state, self.message = "unreadable", error.message
+            self.state, self.message, self.hint = "unreadable", error.message, "it is read again when it changes"
             self._read = now  # do not retry before it has changed
             return
         self.state, self.message = "current", ""
@@ -107,13 +119,13 @@ class Database(FileStatus):
 class Journal(Database):
     """A log that grows and holds several runs, which are followed like those of a database."""
 
-    def __init__(self, path: str, new_decoder: Callable[[], JournalDecoder]) -> None:
-        super().__init__(path, _NoDatabase())
+    def __init__(self, path: str, new_decoder: Callable[[], JournalDecoder], log_format: Format) -> None:
+        super().__init__(path, _NoDatabase(), log_format)
         self._new_decoder = new_decoder
         self._journal = new_decoder()
         self._tail = Tail(path)
 
-    def poll(self) -> None:
+    def _poll(self) -> None:
         for chunk in self._tail.read_new(sys.maxsize):
             if chunk.restarted:
                 self._journal = self._new_decoder()
@@ -144,18 +156,15 @@ class Databases:
     def add(self, file: FoundFile, log_format: Format) -> None:
         database: Database
         if kind(log_format.id) == "journal":
-            database = Journal(file.path, cast("Callable[[], JournalDecoder]", log_format.decoder))
+            database = Journal(file.path, cast("Callable[[], JournalDecoder]", log_format.decoder), log_format)
         else:
-            database = Database(file.path, cast(DatabaseDecoder, log_format.decoder()))
+            database = Database(file.path, cast(DatabaseDecoder, log_format.decoder()), log_format)
         self._known[file.path] = database, log_format, file
 
     def new_runs(self) -> Iterator[tuple[FoundFile, Format]]:
         """The runs that are new since the last call, each as if it were a file."""
         for database, log_format, file in self._known.values():
-            try:
-                database.poll()
-            except Exception as error:  # noqa: BLE001  raised again unless it is that of a plug-in
-                database.state, database.message = "unreadable", note_failure(FORMATS, log_format, error)
+            database.poll()
             for path in database.runs:
                 if path not in self._by_run:
                     self._by_run[path] = database

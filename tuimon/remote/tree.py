@@ -314,11 +314,11 @@ def mode_of(path: str, head: bytes) -> str:
         return ""
     compressed = log_name(path).compressed
     if compressed:
-        try:
-            head = decompressed_head(head, HEAD)
-        except FormatError:
-            return ""
-    log_format = recognise(path, head)
+        head = decompressed_head(head, HEAD)
+    try:
+        log_format = recognise(path, head)
+    except FormatError:
+        return "whole"  # so that the reader meets it, and names it
     if head.startswith(MAGIC):
         return "unit"  # its tables, by which it is recognised, are anywhere in the file
     if log_format is None:
