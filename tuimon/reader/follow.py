@@ -16,7 +16,7 @@ from tuimon.model.events import StreamFound, StreamStatus
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Damage, Fact, Item, Lines, Points, Replaced, Topic
 from tuimon.reader.damage_log import MAX_DAMAGE, DamageLog
-from tuimon.reader.database import Database
+from tuimon.reader.database import RunsFile
 from tuimon.reader.events import EventEncoder
 from tuimon.reader.item_sources import (
     BLOCK,
@@ -74,12 +74,12 @@ class Followed:
         log_format: Format,
         since: FoundFile,
         names: SwanLabNames,
-        own_source: str | None = None,
-        remote: bool = False,
-        database: Database | None = None,
+        own_source: str,
+        remote: bool,
+        database: RunsFile | None,
     ) -> None:
-        """names: metric names in SwanLab databases, shared by all files. own_source: source in exports by source, if
-        `found.source` is that of several files.
+        """names: metric names in SwanLab databases, shared by all files. own_source: source in exports by source, which
+        is not `found.source` if that is of several files.
 
         database: the database that the run at `found.path` is in; None for a file."""
         self.found = found
@@ -88,7 +88,7 @@ class Followed:
         self.format = log_format
         self.file = database.path if database is not None else found.path
         """Path of the file that is read."""
-        self.own_source = found.source if own_source is None else own_source
+        self.own_source = own_source
         """Name of the file's source in exports by source."""
         self.encoder = EventEncoder(found.stream, log_format.shown_names(found.path))
         self.retired = False

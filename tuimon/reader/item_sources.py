@@ -20,7 +20,7 @@ from tuimon.formats import DocumentDecoder, Format, StreamDecoder
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Damage, Item, Lines, Points, Replaced, SegmentStart
 from tuimon.reader.compression import CompressedText, decompressed_head, unpacked
-from tuimon.reader.database import Database
+from tuimon.reader.database import RunsFile
 from tuimon.reader.encoding import UTF8Stream, utf8
 from tuimon.sources.document import DocumentFile
 from tuimon.sources.files import FileStatus, head_of
@@ -433,7 +433,7 @@ class DocumentSource(ItemSource):
 class DatabaseSource(ItemSource):
     """Items of one run of a database."""
 
-    def __init__(self, database: Database, path: str) -> None:
+    def __init__(self, database: RunsFile, path: str) -> None:
         super().__init__(database)
         self._database = database
         self._path = path
