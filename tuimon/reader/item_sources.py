@@ -235,11 +235,11 @@ class StreamSource(ItemSource):
 
     def _items(self, data: bytes) -> Iterable[Item]:
         """Decode the bytes in front of the offset."""
-        if not self._is_careful:
-            items = self._decoder.feed(self._text.feed(data))
-            self._decoded = self._tail.offset
-            return items
-        return self._up_to_failure(data)
+        if self._is_careful and not self._decoded:
+            return self._up_to_failure(data)
+        items = self._decoder.feed(self._text.feed(data))
+        self._decoded = self._tail.offset
+        return items
 
     def may_be_careful(self) -> bool:
         """Return whether to read what the decoder has raised in again: the first block, for the first time."""
