@@ -14,6 +14,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from support import warm
 from support.browser import Browser, chromium_path
+from support.loud import loud
+
+from tuimon import registry
 
 # With CI set, every run tests the same examples; without it, each run tests new ones. The night's are many and new:
 # --hypothesis-profile nightly, see .ci/nightly. A test that names a number of examples has that number in both.
@@ -83,12 +86,13 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def own_surroundings(monkeypatch: pytest.MonkeyPatch, homes: Path) -> None:
-    """The user's config file and TUIMON_* variables must not decide a test."""
+    """The user's config file and TUIMON_* variables must not decide a test. A decoder that fails is a failed test."""
     home = Path(tempfile.mkdtemp("", "", homes))  # mktemp lists the directories of all earlier tests: 2 ms
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(home / name[4:-5].lower()))  # short: a screen of 120 columns shows it
     for name in [name for name in os.environ if name.startswith("TUIMON_")] + ["NO_COLOR", "COLORFGBG"]:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(registry, "_own_name", loud)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLORTERM", "truecolor")
 

@@ -7,7 +7,8 @@ Modules and packages whose name begins with "_" hold helpers. A module may defin
 
 Packages that are installed beside tuimon add formats, panels, detectors and exports by entry points, see ENTRY_POINTS.
 One that cannot be loaded, or raises when it is used, is left out, and `problems` names it: callers of
-plug-ins catch exceptions and pass them to `note_failure`.
+plug-ins catch exceptions and pass them to `note_failure`. A decoder that raises, also one of tuimon, ends the
+reading of one log: see `Caught`.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import importlib
 import os
 import pkgutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
+from tuimon.errors import TuimonError
 from tuimon.text import clean
 
 FORMATS, PANELS, DETECTORS, EXPORTS = "tuimon.formats", "tuimon.panels", "tuimon.detectors", "tuimon.exports.files"
@@ -118,6 +120,42 @@ def note_failure(package: str, plugin: Any, error: Exception) -> str:
         _installed[key] = _installed[key]._replace(problem=_reason_of(error))
         _left_out[key] = None
     return clean(f"the plug-in {_plugin_id(plugin)} failed: {_reason_of(error)}")
+
+
+class Caught:
+    """Context manager in which a plug-in may raise. MemoryError is raised again."""
+
+    def __init__(self, package: str, plugin: Any, failed: Callable[[str, str], object]) -> None:
+        """failed: is called with what failed, as "jsonl failed: KeyError: 'x' (rows.py, line 8)", and what to do next.
+        An error with a hint says both itself."""
+        self._package, self._plugin, self._failed = package, plugin, failed
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
+        if not isinstance(error, Exception) or isinstance(error, MemoryError):
+            return False
+        if isinstance(error, TuimonError) and error.hint:
+            self._failed(error.message, error.hint)
+        else:
+            self._failed(*_failure_of(self._package, self._plugin, error))
+        return True
+
+
+def _failure_of(package: str, plugin: Any, error: Exception) -> tuple[str, str]:
+    from traceback import extract_tb
+
+    place = extract_tb(error.__traceback__)[-1]
+    where = f"{os.path.basename(place.filename)}, line {place.lineno}"
+    key = _entry_points.get((package, _plugin_id(plugin)))
+    authors = _installed[key].package if key is not None else _own_name(error)
+    return clean(f"{_plugin_id(plugin)} failed: {_reason_of(error)} ({where})"), clean(f"report it to {authors}")
+
+
+def _own_name(error: Exception) -> str:
+    """Return whom a failure of tuimon is reported to. The tests raise `error` instead, in their processes."""
+    return "the issues of tuimon, with this log if you can"
 
 
 def installed() -> tuple[Installed, ...]:

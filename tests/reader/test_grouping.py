@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tuimon.formats import all_formats
 from tuimon.reader.grouping import group_runs
 from tuimon.sources.grouped_files import GroupedFile, RunLogs
-from tuimon.sources.overrides import Overrides
+from tuimon.sources.overrides import NO_OVERRIDES, Overrides
 
 ROOT = "/data/project"
 EVENTS = "events.out.tfevents.1795226051.vm.25798.0"
@@ -32,7 +32,7 @@ def grouped_file(path: str) -> GroupedFile:
 
 
 def group(
-    paths: Sequence[str], root: str = ROOT, roots: Sequence[str] | None = None, overrides: Overrides | None = None
+    paths: Sequence[str], root: str = ROOT, roots: Sequence[str] | None = None, overrides: Overrides = NO_OVERRIDES
 ) -> tuple[RunLogs, ...]:
     return group_runs([grouped_file(f"{root}/{path}") for path in paths], roots or [root], None, overrides)
 
@@ -306,3 +306,9 @@ def test_the_only_session_of_a_tracker_is_of_the_directory_that_holds_the_settin
     events = [f"{ROOT}/{job}/runs/Nov21_10-11-12_host/events.out.tfevents.1.host.1.0" for job in ("job", "other")]
     groups = group_runs([settings, *map(grouped_file, events)], [ROOT])
     assert {run.name: len(run.members) for run in groups} == {"job": 2, "other/Nov21_10-11-12_host": 1}
+
+
+def test_measurements_of_a_machine_are_of_the_run_above_their_directory() -> None:
+    measured = GroupedFile(f"{ROOT}/job/gpu/smi.csv", "nvidia-smi", companion=True, beside=True)
+    logs = [grouped_file(f"{ROOT}/{job}/metrics.jsonl") for job in ("job", "other")]
+    assert {run.name: len(run.members) for run in group_runs([measured, *logs], [ROOT])} == {"job": 2, "other": 1}

@@ -68,7 +68,7 @@ def test_a_log_in_utf_16_is_displayed_as_text(tmp_path: Path, encoding: str) -> 
     assert log.refresh()
     assert not log.refresh()
     assert texts(log.before(log.size, 1)) == ["ValueError: x"]
-    assert log.next_error(0).line is not None
+    assert log.next_error(0, False).line is not None
     assert log.generation == 0
     put(path, "short\n")
     assert log.refresh()

@@ -117,7 +117,8 @@ def test_silence_is_no_alarm_if_the_writer_is_not_known(
     """On a network file system the processes of the host do not show those of the machine that writes the log."""
     write(tmp_path / "run" / "metrics.jsonl", 50)
     device = (tmp_path / "run" / "metrics.jsonl").stat().st_dev
-
+    mounts = b"36 35 0:44 / /data rw shared:1 - nfs4 fs:/x rw\n25 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+    assert writers.networks_in(mounts) == {os.makedev(0, 44)}
     monkeypatch.setattr(writers, "networks_in", lambda answer: frozenset({device}))
     with Mirrored(tmp_path / "run", cache) as mirrored:
         mirrored.until_complete()

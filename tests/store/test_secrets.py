@@ -62,7 +62,7 @@ def test_the_log_view_has_no_secret(crashed: Path) -> None:
     text = "\n".join(line.text for line in lines)
     assert "HTTPError: 401" in text
     assert not [secret for secret in SECRETS if secret in text]
-    assert log.search(SECRETS[2], 0).line is None
+    assert log.search(SECRETS[2], 0, False).line is None
 
 
 def test_notices_and_status_have_no_secret() -> None:

@@ -126,6 +126,10 @@ def _run(module: str) -> NoReturn:
 if __name__ == "__main__":
     for module in _PRELOADED:
         importlib.import_module(module)
+    sys.path.append(_TESTS)
+    loud = importlib.import_module("support.loud").loud
+    sys.path.remove(_TESTS)
+    sys.modules["tuimon.registry"]._own_name = loud  # type: ignore[attr-defined]
     gc.collect()
     gc.freeze()  # a process that has been forked does not copy these objects to look at them
     module = serve(socket.socket(fileno=int(sys.argv[1])))

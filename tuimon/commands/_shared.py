@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from tuimon.commands._remote import attach, is_mirror, job_logs, remote_paths, targets_of
+from tuimon.commands._remote import attach, hide_mirrors, is_mirror, job_logs, remote_paths, targets_of
 from tuimon.commands._stderr import ProgressBar, print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean
@@ -192,7 +192,17 @@ def read_logs(paths: Sequence[str]) -> LocalMonitor:
     with ProgressBar("reading") as progress:
         monitor.update(lambda done, total: progress.update(done, total, " bytes"))
     monitor.collector.require_something()
+    print_problems(monitor)
     return monitor
+
+
+def print_problems(monitor: LocalMonitor) -> None:
+    """Name what cannot be searched or read, with what to do next."""
+    from tuimon.commands._stdin import hide_spool_path
+
+    for problem in monitor.collector.problems:
+        if problem.hint:
+            print_status(hide_mirrors(hide_spool_path(f"{clean(problem.path)}: {problem.reason} ({problem.hint})")))
 
 
 def live_monitor(

@@ -9,7 +9,7 @@ import time
 
 from tuimon.commands import Command
 from tuimon.commands._options import JSON, PATHS
-from tuimon.commands._shared import checked_paths, existing_paths, setting_warnings
+from tuimon.commands._shared import checked_paths, existing_paths, print_problems, setting_warnings
 from tuimon.commands._stderr import print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean, first_names
@@ -85,9 +85,7 @@ def _run(options: argparse.Namespace) -> int:
         may_log = bool(unmatched) and any(progress_of(run, now).state in ACTIVE for run in snapshot.runs)
         for own in unmatched:
             print_status(f"[[rules]] {own.message}{' (not logged yet)' if may_log else ''}")
-    for problem in monitor.collector.problems:
-        if problem.hint:
-            print_status(f"{clean(problem.path)}: {problem.reason} ({problem.hint})")
+    print_problems(monitor)
     if options.json:
         print(dumps(alerts.check_document(snapshot, options.severity, now)))
     else:

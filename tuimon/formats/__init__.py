@@ -25,7 +25,7 @@ from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Item
-from tuimon.registry import FORMATS, discover, has_failed, is_installed, note_failure
+from tuimon.registry import FORMATS, Caught, discover, has_failed, is_installed, note_failure
 
 
 @runtime_checkable
@@ -273,6 +273,7 @@ def recognise(path: str, head: bytes, formats: Sequence[Format] | None = None) -
 
     If several formats match, the one with the highest rank is returned. `formats` replaces `all_formats()`; it must
     have the same ids. A rotated or compressed file has the format that its content has under the name of the live log.
+    Raises FormatError, with a hint, if the test of a format raises and no other one matches.
     """
     path = log_name(path).live
     name = posixpath.basename(path)
@@ -280,10 +281,21 @@ def recognise(path: str, head: bytes, formats: Sequence[Format] | None = None) -
     known = all_formats() if formats is None else formats
     candidates = [f for f in known if (f.wants_path(path) if f.wants_path else f.id in ids)]
     candidates.sort(key=lambda f: -f.rank)
-    match = next((f for f in candidates if f.matches(name, head)), None)
+    errors: list[FormatError] = []
+    match = _first_match(candidates, name, head, errors)
     if match is None and (text := plain_text(head)):
-        match = next((f for f in candidates if f.matches(name, text)), None)
+        match = _first_match(candidates, name, text, errors)
+    if match is None and errors:
+        raise errors[0]
     return match
+
+
+def _first_match(candidates: Sequence[Format], name: str, head: bytes, errors: list[FormatError]) -> Format | None:
+    for log_format in candidates:
+        with Caught(FORMATS, log_format, lambda *failure: errors.append(FormatError(*failure))):
+            if log_format.matches(name, head):
+                return log_format
+    return None
 
 
 def plain_text(head: bytes) -> bytes:
@@ -323,8 +335,8 @@ def _path_tests() -> tuple[Callable[[str], bool], ...]:
 
 
 def _guarded(log_format: Format) -> Format:
-    """Return the format with functions that return an empty result where those of the package raise, and after that: a
-    format of an installed package is then left out instead of ending the reader."""
+    """Return the format with functions that return an empty result where those of the package raise, and after
+    that: a format of an installed package is then left out instead of ending the reader."""
 
     def guard(function: Callable[..., _T], instead: Callable[..., _T]) -> Callable[..., _T]:
         def call(*arguments: Any) -> _T:
@@ -352,7 +364,6 @@ def _guarded(log_format: Format) -> Format:
 
 
 _INSTEAD: dict[str, Callable[..., Any]] = {
-    "matches": lambda name, head: False,
     "decoder": _Silent,
     "wants_name": lambda name: False,
     "wants_path": lambda path: False,
@@ -361,7 +372,7 @@ _INSTEAD: dict[str, Callable[..., Any]] = {
     "metric_names": lambda head: frozenset(),
     "metric_name": lambda path: None,
     "shown_names": lambda path: {},
-    "tail": lambda first, last: (),
     "supersedes": lambda path: path,
 }
-"""Functions of a format that may raise, and what is called instead of them after that."""
+"""Functions of a format that may raise, and what is called instead of them after that. Those that decode a log are not
+among them: where one raises, only that log is not read."""

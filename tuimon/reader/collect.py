@@ -26,8 +26,8 @@ from tuimon.reader.polling import PollSchedule
 from tuimon.reader.rank_jobs import RankJobs, RunLogs
 from tuimon.reader.recognition import nothing_found
 from tuimon.reader.writer_watch import WriterWatch
+from tuimon.sources.files import CHECK_ACCESS
 from tuimon.sources.grouped_files import natural_order
-from tuimon.sources.listing import CHECK_ACCESS
 from tuimon.sources.scan import Problem
 from tuimon.sources.writers import writers
 
@@ -75,9 +75,8 @@ class Collector:
     def problems(self) -> tuple[Problem, ...]:
         """What cannot be searched or opened."""
         searched = self._discovery.scan.problems if self._discovery.scan else ()
-        refused = [*self._discovery.recognition.refused.items()]
-        refused += ((log.path, log.access_error) for log in self._assembly.live() if log.access_error)
-        return (*searched, *(Problem(path, reason, CHECK_ACCESS) for path, reason in refused))
+        of_logs = (log.problem for log in self._assembly.live() if log.problem is not None)
+        return tuple(dict.fromkeys((*searched, *self._discovery.recognition.refused.values(), *of_logs)))
 
     @property
     def skipped(self) -> list[tuple[str, str]]:
@@ -241,6 +240,7 @@ class Collector:
         states = ("unreadable", "unsupported")
         return (
             any(self._discovery.databases.unreadable())
+            or bool(self._discovery.recognition.refused)
             or any(problem.hint == CHECK_ACCESS for problem in self.problems)
             or any(f.damaged or f.status().state in states for f in self.followed)
             or any(item.format.advice for item in self._assembly.unassigned.values())

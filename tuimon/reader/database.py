@@ -1,4 +1,4 @@
-"""Follow a database that holds several runs: read a copy when it has changed, and distribute the items to the runs.
+"""Follow a file that holds several runs, and distribute its items to the runs.
 
 Each run is followed under the path <database>/<run>/metrics, as if it were a file in a directory, so that grouping and
 naming need no special case.
@@ -7,11 +7,10 @@ naming need no special case.
 from __future__ import annotations
 
 import os
-import sqlite3
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import cast
 
 from msgspec.structs import replace
@@ -19,7 +18,7 @@ from msgspec.structs import replace
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import DatabaseDecoder, Format, JournalDecoder, kind
 from tuimon.model.points import Item, Replaced
-from tuimon.registry import FORMATS, note_failure
+from tuimon.registry import FORMATS, Caught
 from tuimon.sources.files import FileStatus
 from tuimon.sources.scan import FoundFile
 from tuimon.sources.sqlite_copy import DatabaseSignature, database_signature, private_copy
@@ -30,30 +29,64 @@ LEISURE = 20
 """Minimum pause between two copies of a database, as a multiple of the time that the last copy took."""
 
 
-class _NoDatabase:
-    def read(self, database: sqlite3.Connection) -> Sequence[tuple[str, Sequence[Item]]]:
-        return ()
+class RunsFile(FileStatus):
+    """A file that holds several runs. Its state is waiting, current, gone or unreadable."""
 
-
-class Database(FileStatus):
-    """The database at `path`. Its state is waiting, current, gone or unreadable; its size includes the -wal."""
-
-    def __init__(self, path: str, decoder: DatabaseDecoder) -> None:
+    def __init__(self, path: str, log_format: Format) -> None:
         super().__init__(path, remote=False)
         self.state = "waiting"
+        self._format = log_format
+        self._has_failed = False
+        """Whether the decoder has raised: the file is not read again."""
         self.read = 0
-        """`size` when it was last read."""
+        """Bytes that have been read."""
         self.runs: dict[str, None] = {}
-        """Paths of its runs, in the order of the database."""
-        self._decoder = decoder
+        """Paths of its runs, in the order of the file."""
         self._items: dict[str, list[Item]] = defaultdict(list)
         """Items that were read and not taken, by path of the run."""
+
+    def poll(self) -> None:
+        """Read what is new, unless the decoder has raised."""
+        if not self._has_failed:
+            with Caught(FORMATS, self._format, self._end):
+                self._poll()
+
+    def _end(self, reason: str, hint: str) -> None:
+        self._has_failed = True
+        self.state, self.message, self.hint = "unreadable", reason, hint
+
+    def _poll(self) -> None:
+        raise NotImplementedError
+
+    def _add(self, runs: Iterable[tuple[str, Sequence[Item]]]) -> None:
+        """Keep the new items of each run until they are taken."""
+        for run, items in runs:
+            name = run.replace("/", "%2F").replace("\0", "\ufffd")
+            path = os.path.join(self.path, name if name.strip(".") else f"run {name}", "metrics")
+            self.runs.setdefault(path)
+            if items:
+                self._items[path] += items
+
+    def has_items(self, path: str) -> bool:
+        """Are there items of the run at `path` that have not been taken?"""
+        return path in self._items
+
+    def take(self, path: str) -> list[Item]:
+        """The items of the run at `path` that are new since the last call."""
+        return self._items.pop(path, [])
+
+
+class Database(RunsFile):
+    """A SQLite database, of which a copy is read when it has changed. Its size includes the -wal."""
+
+    def __init__(self, path: str, log_format: Format) -> None:
+        super().__init__(path, log_format)
+        self._decoder = cast(DatabaseDecoder, log_format.decoder())
         self._read: DatabaseSignature | None = None
         self._next_copy = 0.0
         """Monotonic time of the earliest next copy."""
 
-    def poll(self) -> None:
-        """Read the database if it has changed."""
+    def _poll(self) -> None:
         try:
             now = database_signature(self.path)
             self._update(now)
@@ -74,23 +107,11 @@ class Database(FileStatus):
             self.message = error.message
             return
         except FormatError as error:
-            self.state, self.message = "unreadable", error.message
+            self.state, self.message, self.hint = "unreadable", error.message, "it is read again when it changes"
             self._read = now  # do not retry before it has changed
             return
         self.state, self.message = "current", ""
-        for run, items in runs:
-            path = self._run_path(run)
-            self.runs.setdefault(path)
-            if items:
-                self._items[path] += items
-
-    def has_items(self, path: str) -> bool:
-        """Are there items of the run at `path` that have not been taken?"""
-        return path in self._items
-
-    def take(self, path: str) -> list[Item]:
-        """The items of the run at `path` that are new since the last call."""
-        return self._items.pop(path, [])
+        self._add(runs)
 
     def _update(self, now: DatabaseSignature) -> None:
         parts = [part for part in now if part]
@@ -99,31 +120,23 @@ class Database(FileStatus):
         if self.state == "gone" or (self.state == "unreadable" and now != self._read):
             self.state = "current" if self.read else "waiting"
 
-    def _run_path(self, run: str) -> str:
-        name = run.replace("/", "%2F").replace("\0", "\ufffd")
-        return os.path.join(self.path, name if name.strip(".") else f"run {name}", "metrics")
 
+class Journal(RunsFile):
+    """A log that grows."""
 
-class Journal(Database):
-    """A log that grows and holds several runs, which are followed like those of a database."""
-
-    def __init__(self, path: str, new_decoder: Callable[[], JournalDecoder]) -> None:
-        super().__init__(path, _NoDatabase())
-        self._new_decoder = new_decoder
-        self._journal = new_decoder()
+    def __init__(self, path: str, log_format: Format) -> None:
+        super().__init__(path, log_format)
+        self._new_decoder = cast("Callable[[], JournalDecoder]", log_format.decoder)
+        self._decoder = self._new_decoder()
         self._tail = Tail(path)
 
-    def poll(self) -> None:
+    def _poll(self) -> None:
         for chunk in self._tail.read_new(sys.maxsize):
             if chunk.restarted:
-                self._journal = self._new_decoder()
+                self._decoder = self._new_decoder()
                 for path in self.runs:
                     self._items[path] = [Replaced()]
-            for run, items in self._journal.feed_runs(chunk.data):
-                path = self._run_path(run)
-                self.runs.setdefault(path)
-                if items:
-                    self._items[path] += items
+            self._add(self._decoder.feed_runs(chunk.data))
         self.read, self.size, self.modified = self._tail.offset, self._tail.size, self._tail.modified
         self.state, self.message = self._tail.state, self._tail.message
         if self.state == "current" and not self.size:
@@ -134,38 +147,31 @@ class Databases:
     """All databases and their runs."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[Database, Format, FoundFile]] = {}
-        self._by_run: dict[str, Database] = {}
+        self._known: dict[str, tuple[RunsFile, Format, FoundFile]] = {}
+        self._by_run: dict[str, RunsFile] = {}
         """The database of each run, by path of the run."""
 
     def __contains__(self, path: str) -> bool:
         return path in self._known
 
     def add(self, file: FoundFile, log_format: Format) -> None:
-        database: Database
-        if kind(log_format.id) == "journal":
-            database = Journal(file.path, cast("Callable[[], JournalDecoder]", log_format.decoder))
-        else:
-            database = Database(file.path, cast(DatabaseDecoder, log_format.decoder()))
-        self._known[file.path] = database, log_format, file
+        new = Journal if kind(log_format.id) == "journal" else Database
+        self._known[file.path] = new(file.path, log_format), log_format, file
 
     def new_runs(self) -> Iterator[tuple[FoundFile, Format]]:
         """The runs that are new since the last call, each as if it were a file."""
         for database, log_format, file in self._known.values():
-            try:
-                database.poll()
-            except Exception as error:  # noqa: BLE001  raised again unless it is that of a plug-in
-                database.state, database.message = "unreadable", note_failure(FORMATS, log_format, error)
+            database.poll()
             for path in database.runs:
                 if path not in self._by_run:
                     self._by_run[path] = database
                     yield replace(file, path=path), log_format
 
-    def of(self, path: str) -> Database | None:
+    def of(self, path: str) -> RunsFile | None:
         """The database containing the run at `path`, or None if `path` is not a run in a database."""
         return self._by_run.get(path)
 
-    def at(self, path: str) -> Database | None:
+    def at(self, path: str) -> RunsFile | None:
         """The database in the file at `path` (the database or its -wal), or None."""
         known = self._known.get(path.removesuffix("-wal"))
         return known[0] if known else None

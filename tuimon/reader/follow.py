@@ -16,22 +16,23 @@ from tuimon.model.events import StreamFound, StreamStatus
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Damage, Fact, Item, Lines, Points, Replaced, Topic
 from tuimon.reader.damage_log import MAX_DAMAGE, DamageLog
-from tuimon.reader.database import Database
+from tuimon.reader.database import RunsFile
 from tuimon.reader.events import EventEncoder
 from tuimon.reader.item_sources import (
     BLOCK,
     DatabaseSource,
     DocumentSource,
+    FailedSource,
     ItemSource,
     StreamSource,
     UnsupportedSource,
 )
 from tuimon.reader.naming import SwanLabNames, metric_name
 from tuimon.reader.rank_paths import has_rank_lines
-from tuimon.registry import FORMATS, note_failure
+from tuimon.registry import FORMATS, Caught
 from tuimon.sources.files import head_of
 from tuimon.sources.filesystem import is_mirrored
-from tuimon.sources.scan import FoundFile
+from tuimon.sources.scan import FoundFile, Problem
 from tuimon.sources.writers import CLOSED, OPEN, Writer, writers
 from tuimon.text import clean
 
@@ -39,7 +40,6 @@ LARGE = 16 << 20
 """Size (bytes) above which the end of a log is previewed. A smaller log is read before the first screen is shown."""
 PREVIEW_BYTES = 192 << 10
 """Bytes at the end of a log that are read for a preview; enough points for several screens."""
-
 
 _COPIED_WITHIN = 5.0
 """Time (s) after a file was read for the first time in which a copy may still write it."""
@@ -74,12 +74,12 @@ class Followed:
         log_format: Format,
         since: FoundFile,
         names: SwanLabNames,
-        own_source: str | None = None,
-        remote: bool = False,
-        database: Database | None = None,
+        own_source: str,
+        remote: bool,
+        database: RunsFile | None,
     ) -> None:
-        """names: metric names in SwanLab databases, shared by all files. own_source: source in exports by source, if
-        `found.source` is that of several files.
+        """names: metric names in SwanLab databases, shared by all files. own_source: source in exports by source, which
+        is not `found.source` if that is of several files.
 
         database: the database that the run at `found.path` is in; None for a file."""
         self.found = found
@@ -88,7 +88,7 @@ class Followed:
         self.format = log_format
         self.file = database.path if database is not None else found.path
         """Path of the file that is read."""
-        self.own_source = found.source if own_source is None else own_source
+        self.own_source = own_source
         """Name of the file's source in exports by source."""
         self.encoder = EventEncoder(found.stream, log_format.shown_names(found.path))
         self.retired = False
@@ -174,11 +174,10 @@ class Followed:
         return self._database is not None
 
     @property
-    def access_error(self) -> str:
-        """Why the file cannot be opened, as "permission denied"; "" if it can, or if it was deleted."""
-        file = self._source.file
-        unread = isinstance(self._source, UnsupportedSource)
-        return clean(file.message) if file.state == "unreadable" and not unread else ""
+    def problem(self) -> Problem | None:
+        """Why the file cannot be opened, or is not read to its end; None if it can be, or if it was deleted."""
+        problem = self._source.problem
+        return Problem(self.file, *problem) if problem is not None else None
 
     @property
     def size(self) -> int:
@@ -215,7 +214,9 @@ class Followed:
         if last is None or self.format.tail is None:
             return ()
         head, data, self.preview_end = last
-        return self.format.tail(head, data)
+        with Caught(FORMATS, self.format, lambda reason, hint: None):
+            return self.format.tail(head, data)
+        return ()
 
     @property
     def preview_over(self) -> bool:
@@ -225,11 +226,17 @@ class Followed:
     def read(self, limit: int = BLOCK) -> Iterator[Item]:
         """Yield new items, from at most `limit` bytes of a stream."""
         yield from self._update_name()
-        yield from self._prepared(self._source.read_new(limit))
+        source = self._source
+        with self._alone():
+            yield from self._named(source.read_new(limit))
+        if isinstance(self._source, FailedSource) and isinstance(source, StreamSource) and source.may_be_careful():
+            self._source = source
+            yield from self._named([source.reread()])
 
     def flush(self) -> Iterator[Item]:
         """Yield the items of a last record without its end, once no more bytes are expected for now."""
-        yield from self._prepared(self._source.flush())
+        with self._alone():
+            yield from self._named(self._source.flush())
 
     def end_lines(self) -> Iterator[Lines]:
         """Yield the first and the last lines again that have been read of a text."""
@@ -250,13 +257,13 @@ class Followed:
         if self._names != [self._name.taken]:
             self._names = [self._name.taken]
 
-    def _prepared(self, items: Iterable[Item]) -> Iterator[Item]:
-        """The items of `_named`. A decoder of an installed package that raises ends the reading of this file only."""
-        try:
-            yield from self._named(items)
-        except Exception as error:  # noqa: BLE001  raised again unless it is that of a plug-in
-            reason = note_failure(FORMATS, self.format, error)
-            self._source = UnsupportedSource(self.since, reason, state="unreadable")
+    def _alone(self) -> Caught:
+        """Read this log, and no other one, no further if its decoder raises."""
+
+        def end(*failure: str) -> None:
+            self._source = FailedSource(self.file, self.remote, self._source.decoded, failure)
+
+        return Caught(FORMATS, self.format, end)
 
     def _named(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items without Damage, which is counted; points and settings without a name get that of the file."""
@@ -281,6 +288,12 @@ class Followed:
         return names == [""] or (len(names) < 2 and not isinstance(self._source, DocumentSource))
 
     def status(self) -> StreamStatus:
+        """Return what is known of the file, and of how far it was read."""
+        with self._alone():
+            return self._status()
+        return self._status()
+
+    def _status(self) -> StreamStatus:
         source, size, modified = self._source, self.size, self.modified
         check, message, last_damage = self.writer_check, source.message, self._last_damage
         if not message and self.damage and not self.encoder.point_count:

@@ -46,7 +46,7 @@ from tuimon.sources.grouped_files import (
 )
 from tuimon.sources.job_files import homes_of_jobs
 from tuimon.sources.job_hosts import merged
-from tuimon.sources.overrides import Overrides
+from tuimon.sources.overrides import NO_OVERRIDES, Overrides
 from tuimon.sources.run_names import run_names
 from tuimon.sources.run_parts import find_parts, without_facets
 
@@ -57,7 +57,7 @@ def group_runs(
     files: Iterable[GroupedFile],
     roots: Sequence[str],
     trainings: Trainings | None = None,
-    overrides: Overrides | None = None,
+    overrides: Overrides = NO_OVERRIDES,
 ) -> tuple[RunLogs, ...]:
     """The runs, sorted by path.
 
@@ -83,9 +83,8 @@ def group_runs(
         _join_attempts_of_texts(groups, trainings)
     for home, holder in homes_of_jobs({home: has_metrics(items) for home, items in groups.items()}).items():
         _move(groups, home, holder, groups[home], "a process of the job")
-    if overrides is not None:
-        _split_by_hand(groups, overrides.split)
-        _join_by_hand(groups, overrides.join, trainings)
+    _split_by_hand(groups, overrides.split)
+    _join_by_hand(groups, overrides.join, trainings)
     return _as_groups(groups)
 
 

@@ -4,6 +4,7 @@ StreamSource       Tail and StreamDecoder
 DocumentSource     DocumentFile and DocumentDecoder, or any decoder if the file is compressed by gzip
 DatabaseSource     one run of a Database
 UnsupportedSource  a log of a format that is recognised but not read
+FailedSource       a log whose decoder has raised
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import cast
 
 from tuimon.errors import FormatError, Unfinished
@@ -19,7 +20,7 @@ from tuimon.formats import DocumentDecoder, Format, StreamDecoder
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Damage, Item, Lines, Points, Replaced, SegmentStart
 from tuimon.reader.compression import CompressedText, decompressed_head, unpacked
-from tuimon.reader.database import Database
+from tuimon.reader.database import RunsFile
 from tuimon.reader.encoding import UTF8Stream, utf8
 from tuimon.sources.document import DocumentFile
 from tuimon.sources.files import FileStatus, head_of
@@ -35,6 +36,8 @@ BLOCK = 4 << 20
 ENDED_AFTER = 60.0
 """Seconds without a change after which a last line without its newline is read as if it were complete, unless a process
 holds the file open: it may have written a part of a line."""
+_PIECE = 64
+"""Bytes that a decoder which has raised is fed at a time, so that it returns what is before its failure."""
 _PAGE = 4096
 """Bytes. A log with a whole number of them was probably cut when its writer was killed: output is buffered so."""
 
@@ -65,6 +68,11 @@ class ItemSource:
         return 0
 
     @property
+    def decoded(self) -> int:
+        """Bytes whose items were returned, where the decoder has raised."""
+        return self.read
+
+    @property
     def content(self) -> int:
         """A number that changes when new content has been read."""
         return self.read
@@ -78,6 +86,11 @@ class ItemSource:
     def message(self) -> str:
         """Explanation of the state, or ""."""
         return clean(self.file.message)
+
+    @property
+    def problem(self) -> tuple[str, str] | None:
+        """Why the file cannot be opened, or is not read to its end, and what to do next; None if there is no reason."""
+        return (clean(self.file.message), self.file.hint) if self.file.state == "unreadable" else None
 
     @property
     def proposed_patterns(self) -> tuple[str, ...]:
@@ -130,6 +143,9 @@ class StreamSource(ItemSource):
         self._decoder = self._new_decoder()
         self._ended = False
         """Whether a last line without its newline has been read."""
+        self._decoded = 0
+        self._is_careful = False
+        """Whether the decoder has raised in the first block, which is fed to it in small pieces now."""
         self._keeps_lost = False
         """Whether points are kept of bytes that a truncation or a replacement removed: no older file has them."""
         self._rewritten: tuple[bytes, bool, int, list[Item]] | None = None
@@ -139,6 +155,10 @@ class StreamSource(ItemSource):
     @property
     def read(self) -> int:
         return self._tail.offset
+
+    @property
+    def decoded(self) -> int:
+        return self._decoded
 
     @property
     def message(self) -> str:
@@ -175,7 +195,7 @@ class StreamSource(ItemSource):
         head, path, size = self._tail.head, self._tail.path, self._tail.offset
         for chunk in self._tail.read_new(limit):
             if self._ended:
-                yield self._reread()
+                yield self.reread()
                 continue
             if chunk.restarted and self._decoder.held_back:
                 yield from self._decoder.feed(b"")
@@ -195,9 +215,9 @@ class StreamSource(ItemSource):
                     yield Replaced()
                 else:
                     yield self._continued()
-            items = self._decoder.feed(self._text.feed(chunk.data))
+            items = self._items(chunk.data)
             if self._decoder.must_reread:
-                yield self._reread()
+                yield self.reread()
                 continue
             if self._rewritten is None:
                 yield from items
@@ -212,6 +232,25 @@ class StreamSource(ItemSource):
                 self._decoder.advance(self._tail.skip(hole))
         if self._decoder.skippable or (self._decoder.held_back and self._tail.offset >= self._tail.size):
             yield from self._decoder.feed(b"")
+
+    def _items(self, data: bytes) -> Iterable[Item]:
+        """Decode the bytes in front of the offset."""
+        if self._is_careful and not self._decoded:
+            return self._up_to_failure(data)
+        items = self._decoder.feed(self._text.feed(data))
+        self._decoded = self._tail.offset
+        return items
+
+    def may_be_careful(self) -> bool:
+        """Return whether to read what the decoder has raised in again: the first block, for the first time."""
+        was_careful, self._is_careful = self._is_careful, not self._decoded
+        return self._is_careful and not was_careful
+
+    def _up_to_failure(self, data: bytes) -> Iterator[Item]:
+        for begin in range(0, len(data), _PIECE):
+            piece = data[begin : begin + _PIECE]
+            yield from self._decoder.feed(self._text.feed(piece))
+            self._decoded += len(piece)
 
     def _continued(self) -> SegmentStart:
         """Keep the points of the bytes that are gone: other bytes follow them."""
@@ -230,7 +269,7 @@ class StreamSource(ItemSource):
         yield from self._release()
         items = self._last_line() or self._decoder.flush()
         if self._decoder.must_reread:
-            yield self._reread()
+            yield self.reread()
             while self._tail.offset < self._tail.size and self._tail.state == "current":
                 yield from self.read_new(BLOCK)
             items = self._last_line() or self._decoder.flush()
@@ -255,8 +294,9 @@ class StreamSource(ItemSource):
         self._ended = bool(items)
         return items
 
-    def _reread(self) -> Replaced:
-        """Start again at the beginning of the file, because a flush returned a record that was incomplete."""
+    def reread(self) -> Replaced:
+        """Start again at the beginning of the file: what was read of it is void."""
+        self._decoded = 0
         self._tail.rewind()
         self._ended = False
         self._text, self._decoder = UTF8Stream(), self._new_decoder()
@@ -393,7 +433,7 @@ class DocumentSource(ItemSource):
 class DatabaseSource(ItemSource):
     """Items of one run of a database."""
 
-    def __init__(self, database: Database, path: str) -> None:
+    def __init__(self, database: RunsFile, path: str) -> None:
         super().__init__(database)
         self._database = database
         self._path = path
@@ -412,13 +452,49 @@ class DatabaseSource(ItemSource):
 
 
 class UnsupportedSource(ItemSource):
-    """A log that is not read; its message says what the user can do instead, or why it cannot be read."""
+    """A log that is not read; its message says what the user can do instead."""
 
-    def __init__(self, file: FoundFile, reason: str, state: str = "unsupported") -> None:
+    def __init__(self, file: FoundFile, reason: str) -> None:
         status = FileStatus(file.path, remote=False)
-        status.state, status.message = state, reason
+        status.state, status.message = "unsupported", reason
         status.size, status.modified = file.size, file.modified
         super().__init__(status)
+
+
+class FailedSource(ItemSource):
+    """A log whose decoder has raised: it is looked at, but not read further."""
+
+    def __init__(self, path: str, remote: bool, read: int, failure: Sequence[str]) -> None:
+        """read: bytes whose points are shown. failure: what failed, and what to do next."""
+        self._tail = Tail(path, remote)
+        super().__init__(self._tail)
+        self._read, self._failure = read, failure
+        self._tail.pending()
+
+    @property
+    def read(self) -> int:
+        return self._read
+
+    @property
+    def content(self) -> int:
+        return self._tail.size
+
+    @property
+    def state(self) -> str:
+        return "unreadable" if self._tail.state == "current" else self._tail.state
+
+    @property
+    def message(self) -> str:
+        return self._failure[0]
+
+    @property
+    def problem(self) -> tuple[str, str] | None:
+        reason, hint = self._failure
+        return reason, f"what was read before is shown; {hint}"
+
+    def read_new(self, limit: int) -> Iterator[Item]:
+        self._tail.pending()
+        return iter(())
 
 
 def _was_rotated(path: str, head: bytes) -> bool:

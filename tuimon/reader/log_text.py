@@ -178,7 +178,7 @@ class LogText:
 
     # ------------------------------------------------------------------ searching
 
-    def search(self, text: str, offset: int, backwards: bool = False, budget: int = BUDGET) -> SearchResult:
+    def search(self, text: str, offset: int, backwards: bool, budget: int = BUDGET) -> SearchResult:
         """Find the first line after `offset` (backwards: the last line before it) that contains the text.
 
         The search is case-sensitive if the text has a capital. It looks through about `budget` bytes; continue at
@@ -191,11 +191,11 @@ class LogText:
         pattern = re.compile(re.escape(text.encode()), 0 if exact else re.IGNORECASE)
         return self._search(pattern, matches, offset, backwards, budget)
 
-    def next_error(self, offset: int, backwards: bool = False, budget: int = BUDGET) -> SearchResult:
+    def next_error(self, offset: int, backwards: bool, budget: int = BUDGET) -> SearchResult:
         """Find the first line after `offset` (backwards: the last line before it) that reports an error."""
         return self._search(_ERROR, lambda line: severity(line) == "error", offset, backwards, budget)
 
-    def next_warning(self, offset: int, backwards: bool = False, budget: int = BUDGET) -> SearchResult:
+    def next_warning(self, offset: int, backwards: bool, budget: int = BUDGET) -> SearchResult:
         """Find the first line after `offset` (backwards: the last line before it) that reports a warning."""
         return self._search(_PROBLEM, lambda line: severity(line) == "warning", offset, backwards, budget)
 

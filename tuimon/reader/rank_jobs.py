@@ -45,14 +45,11 @@ RunLogs = Mapping[int, tuple[str, Mapping[str, Followed]]]
 class RankJobs:
     """The jobs of several ranks among the runs."""
 
-    def __init__(
-        self,
-        logs_of_runs: Callable[[], RunLogs],
-        attempts_of: Callable[[int], Mapping[str, int]],
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        """attempts_of: the number of the attempt of a run by path. clock: returns the seconds since the epoch."""
-        self._logs_of_runs, self._attempts_of, self.clock = logs_of_runs, attempts_of, clock
+    def __init__(self, logs_of_runs: Callable[[], RunLogs], attempts_of: Callable[[int], Mapping[str, int]]) -> None:
+        """attempts_of: the number of the attempt of a run by path."""
+        self._logs_of_runs, self._attempts_of = logs_of_runs, attempts_of
+        self.clock: Callable[[], float] = time.time
+        """Returns the seconds since the epoch."""
         self._jobs: dict[int, _Job] = {}
         self._due = 0.0
 

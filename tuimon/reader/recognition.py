@@ -16,7 +16,8 @@ from tuimon.model.log_names import log_name
 from tuimon.reader import plausibility
 from tuimon.reader.compression import decompressed_head, reason_unreadable
 from tuimon.reader.encoding import utf8
-from tuimon.sources.files import explain, is_gone, opened
+from tuimon.registry import FORMATS, Caught
+from tuimon.sources.files import CHECK_ACCESS, explain, is_gone, opened
 from tuimon.sources.grouped_files import GroupedFile
 from tuimon.sources.other_files import reason_by_name
 from tuimon.sources.scan import FoundFile, Problem
@@ -77,8 +78,8 @@ class Recognition:
             self._formats = tuple(own if known is console.FORMAT else known for known in self._formats)
         self.metric_names: dict[str, frozenset[str]] = {}
         """Names of the metrics, by path of a file whose beginning contains them."""
-        self.refused: dict[str, str] = {}
-        """Reason by path of a file that cannot be opened, as "permission denied"; it is tried again at each call."""
+        self.refused: dict[str, Problem] = {}
+        """Why a file cannot be opened, by its path; it is tried again at each call."""
         self._left_out: dict[str, LeftOut] = {}
         self._undecided: dict[str, tuple[int, float]] = {}
         """(size, time of change) at the last look, by path of a file that is not recognised."""
@@ -115,16 +116,27 @@ class Recognition:
         except OSError as error:
             self.forgive(file.path)
             if not is_gone(error):
-                self.refused[file.path] = explain(error)
+                self.refused[file.path] = Problem(file.path, explain(error), CHECK_ACCESS)
             return None
         except FormatError as error:
             self.skip(file, error.message, look)
             return None
+
+        def refuse(reason: str, hint: str) -> None:
+            self.skip(file, reason, look)
+            self.refused[file.path] = Problem(file.path, reason, hint)
+
+        with Caught(FORMATS, console.FORMAT, refuse):
+            return self._recognised(file, head, status.st_size, look)
+        return None
+
+    def _recognised(self, file: FoundFile, head: bytes, size: int, look: tuple[int, float]) -> Format | None:
+        """Return the format of a file that begins with `head`, and note why it has none."""
         log_format = recognise(file.path, head, self._formats) or self._console_by_ending(file.path, head)
         if log_format is None:
-            reason, patterns = ("empty", ()) if status.st_size == 0 else self._reason(file.path, head)
+            reason, patterns = ("empty", ()) if size == 0 else self._reason(file.path, head)
             self.skip(file, reason, look, patterns)
-        elif doubt := plausibility.doubt(file.path, file.root, log_format, head, status.st_size):
+        elif doubt := plausibility.doubt(file.path, file.root, log_format, head, size):
             log_format = None
             self.skip(file, doubt, look)
         else:

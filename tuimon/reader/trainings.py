@@ -27,6 +27,7 @@ from tuimon.reader.log_chains import PROCESS, End, LogChains, training_key
 from tuimon.reader.parallel_writers import parallel_writers
 from tuimon.reader.rank_paths import task_numbers
 from tuimon.reader.recognition import HEAD
+from tuimon.registry import FORMATS, Caught
 from tuimon.sources import layout
 from tuimon.sources.files import head_of, opened
 from tuimon.sources.grouped_files import GroupedFile, ParallelWriters, SplitFiles
@@ -147,21 +148,25 @@ def _first_bytes(path: str, limit: int) -> tuple[bytes, bool]:
 
 
 def _items(log_format: Format, data: bytes, whole: bool) -> list[Item]:
-    """Decode the beginning of a file; return nothing for an unsupported format."""
-    if log_format.unsupported:
-        return []
-    decoder = log_format.decoder()
+    """Decode the beginning of a file, as far as its decoder does not raise; nothing of an unsupported format."""
     items: list[Item] = []
-    if isinstance(decoder, StreamDecoder):
-        items += decoder.feed(data)
-        if whole:
-            items += decoder.flush()
-        if decoder.awaits_end:
-            items += decoder.end()
-    elif isinstance(decoder, DocumentDecoder) and whole:
-        with suppress(FormatError):
+    if log_format.unsupported:
+        return items
+    with Caught(FORMATS, log_format, _ignored), suppress(FormatError):
+        decoder = log_format.decoder()
+        if isinstance(decoder, StreamDecoder):
+            items += decoder.feed(data)
+            if whole:
+                items += decoder.flush()
+            if decoder.awaits_end:
+                items += decoder.end()
+        elif isinstance(decoder, DocumentDecoder) and whole:
             items += decoder.load(data)
     return items
+
+
+def _ignored(reason: str, hint: str) -> None:
+    """Say nothing of a failure: it is said when the log itself is read."""
 
 
 def _values(items: Iterable[Item]) -> Values:
@@ -203,7 +208,11 @@ def _last_items(log_format: Format, path: str, size: int) -> Sequence[Item]:
     except OSError:
         return ()
     head, data = utf8(head), utf8(data)
-    return log_format.tail(head, data) if log_format.tail else _items(log_format, data[data.find(b"\n") + 1 :], False)
+    if log_format.tail is None:
+        return _items(log_format, data[data.find(b"\n") + 1 :], False)
+    with Caught(FORMATS, log_format, _ignored):
+        return log_format.tail(head, data)
+    return ()
 
 
 def _last_point(items: Iterable[Item]) -> End | None:

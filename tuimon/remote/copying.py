@@ -17,14 +17,13 @@ from tuimon.remote.host import MAX_DOCUMENT, MAX_PIECE, Entry, Host, Received, T
 from tuimon.remote.mirror import SAMPLE, Draft, Mirror, MirrorError
 from tuimon.remote.texts import is_text
 from tuimon.remote.texts import mode_of as mode_of_text
-from tuimon.remote.tree import HEAD, File, Tree, mode_of
+from tuimon.remote.tree import HEAD, PARTS, File, Tree, mode_of
 from tuimon.text import clean
 
 SEAM = 512
 """Bytes before the new ones of a log that show that it is still the same log."""
 _IN_FLIGHT = 6
 """Pieces that are asked for at once; another question waits until they have arrived."""
-_PARTS = ("", "-wal", "-journal")
 _UNREAD = ("none", "text", "stored")
 _WAL_HEADER, _FRAME_HEADER = 32, 24
 _SALTS = slice(16, 24)
@@ -226,7 +225,7 @@ class Copier:
         if wal and seen[1] and file.at and wal.identity == seen[1].identity and await self._append_commits(file, wal):
             file.seen, file.is_rough, file.tries = parts, is_rough, 0
             return
-        present = {part: entry for part, entry in zip(_PARTS, parts, strict=True) if entry and entry.size}
+        present = {part: entry for part, entry in zip(PARTS, parts, strict=True) if entry and entry.size}
         with contextlib.ExitStack() as stack:
             drafts = {part: stack.enter_context(self._mirror.draft(file.local + part)) for part in present}
             before = await self._header(file, wal)
@@ -237,7 +236,7 @@ class Copier:
             after = await self._header(file, wal)
             is_same = before[_SALTS] == after[_SALTS]
             if is_same and "-wal" not in drafts:
-                paths = [file.path + part for part in _PARTS]
+                paths = [file.path + part for part in PARTS]
                 again = await self._host.stat(paths)
                 is_same = tuple(again.get(path) for path in paths) == parts
             if not is_same or "" not in drafts or ("-wal" in drafts and len(before) < _WAL_HEADER):
@@ -245,7 +244,7 @@ class Copier:
             if "-wal" in drafts:
                 drafts["-wal"].truncate(_last_commit(drafts["-wal"].read(), before))
             self._mirror.empty(file.local)  # an empty database is not read: its parts may be of two versions
-            for part in _PARTS[1:]:
+            for part in PARTS[1:]:
                 self._mirror.remove(file.local + part)
             file.at = drafts["-wal"].size if "-wal" in drafts else 0
             size = sum(draft.size for draft in drafts.values())

@@ -19,13 +19,13 @@ MAX_TOTAL = 5 << 30
 """Bytes of all mirrors above which the ones that were not used for longest are deleted; $TUIMON_MIRROR_MAX."""
 
 
-def expire(where: str | None = None, now: float | None = None, limit: int | None = None) -> list[str]:
-    """Delete mirrors that were not used for EXPIRES, then the oldest ones above `limit` bytes; return their paths.
+def expire(where: str | None = None, now: float | None = None) -> list[str]:
+    """Delete mirrors that were not used for EXPIRES, then the oldest ones above the limit; return their paths.
 
     A mirror that is being filled is kept.
     """
     where, now = where or mirror_directory(), time.time() if now is None else now
-    limit = _limit(os.environ) if limit is None else limit
+    limit = _limit(os.environ)
     mirrors: list[tuple[float, int, str]] = []
     with contextlib.suppress(OSError), os.scandir(where) as entries:
         mirrors += (

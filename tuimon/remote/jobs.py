@@ -32,19 +32,17 @@ class Job:
         for number, target in enumerate(targets):
             mirror = Mirror(target, where, place.of(number))
             keeper = Keeper(target, connector(target), mirror=mirror, max_bytes=max_bytes, offline=offline)
-            keeper.on_link = self._combine
             self.keepers.append(keeper)
         shown = name_of_job(targets)
         links = tuple(keeper.link for keeper in self.keepers)
         label = targets[0].job if targets[0].job and shown.endswith(targets[0].path) else f"{len(targets)} hosts"
         self.link = Link(shown, label, members=links)
         self.link.combine()
+        for keeper in self.keepers:
+            keeper.on_link = self.link.combine
         members = tuple(keeper.path for keeper in self.keepers)
         base = base_name(targets[0]) if " + " not in shown else shown
         if targets[0].job and " + " not in shown:
             base = base.replace(f"{targets[0].host}:", f"{targets[0].job}:", 1)
         self.path = RemotePath(place.root, shown, place.root, "", self.link, base, members)
         """The path to read."""
-
-    def _combine(self) -> None:
-        self.link.combine()

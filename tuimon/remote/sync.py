@@ -18,7 +18,7 @@ from tuimon.remote.posix import Shell
 from tuimon.remote.ssh import Transport, transport
 from tuimon.remote.targets import Target
 from tuimon.remote.texts import WantedTexts
-from tuimon.remote.tree import File, Tree
+from tuimon.remote.tree import PARTS, File, Tree
 from tuimon.remote.writers import Writers
 
 LOOKS = 128
@@ -211,7 +211,8 @@ class Sync:
             file.is_busy = True
         first = {id(file) for file in files if file.seen is None and file.mode == "" and file.tries == 0}
         began = time.monotonic()
-        now = await self._stat([path for file in files if id(file) not in first for path in _paths(file)])
+        asked = [file for file in files if id(file) not in first]
+        now = await self._stat([file.path + part for file in asked for part in file.parts])
         if self._host and not first:
             self._look_cost = max(0.0, time.monotonic() - began - self._host.delay)
         for file in files:
@@ -227,7 +228,7 @@ class Sync:
 
     async def _copy(self, copier: Copier, file: File, now: dict[str, Entry]) -> None:
         try:
-            await copier.look(file, (*map(now.get, _paths(file)), None, None)[:3])
+            await copier.look(file, tuple(now.get(file.path + part) for part in PARTS))
         finally:
             file.is_busy = False  # not later: it may be looked at again before the others are copied
 
@@ -244,7 +245,3 @@ class Sync:
         self._tasks.discard(task)
         if not task.cancelled() and (problem := task.exception()) and not self._failed.done():
             self._failed.set_exception(problem)
-
-
-def _paths(file: File) -> list[str]:
-    return [file.path + part for part in (("", "-wal", "-journal") if file.mode == "unit" else ("",))]

@@ -39,6 +39,8 @@ HEAD = 4096
 """Bytes by which a format is recognised."""
 FRESH = 2.0
 """Age (s) below which a file or directory may change without a new time."""
+PARTS = ("", "-wal", "-journal")
+"""Suffixes of a database and of the files beside it."""
 NEWEST = 3
 """Number of checkpoints that are entered, of one directory."""
 MAX_ENTRIES = 1_000_000
@@ -76,6 +78,11 @@ class File(Struct, eq=False):
     """The step that its path names, of generated texts."""
     here: int = 0
     size: int = 0
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Suffixes of the files that belong together."""
+        return PARTS if self.mode == "unit" else ("",)
 
 
 class _Folder(Struct, eq=False):
@@ -302,7 +309,7 @@ class Tree:
         """Remove a file that is gone."""
         self.files.pop(file.path, None)
         self._announced.discard(file.local)
-        for part in ("", "-wal", "-journal") if file.mode == "unit" else ("",):
+        for part in file.parts:
             self._mirror.remove(file.local + part)
         self._received.here -= file.here
         self._received.total -= file.size
@@ -314,11 +321,11 @@ def mode_of(path: str, head: bytes) -> str:
         return ""
     compressed = log_name(path).compressed
     if compressed:
-        try:
-            head = decompressed_head(head, HEAD)
-        except FormatError:
-            return ""
-    log_format = recognise(path, head)
+        head = decompressed_head(head, HEAD)
+    try:
+        log_format = recognise(path, head)
+    except FormatError:
+        return "whole"  # so that the reader meets it, and names it
     if head.startswith(MAGIC):
         return "unit"  # its tables, by which it is recognised, are anywhere in the file
     if log_format is None:

@@ -38,7 +38,7 @@ class DocumentFile(FileStatus):
             status = self._look()
             if status.st_size > self._limit:
                 limit = f"{self._limit >> 20} MiB" if self._limit >> 20 else f"{self._limit >> 10} KiB"
-                self.state, self.message = "unreadable", f"larger than {limit}"
+                self.state, self.message, self.hint = "unreadable", f"larger than {limit}", "it is not read"
                 return None
             if not self._due(status):
                 return None

@@ -13,6 +13,8 @@ FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 """Flags for os.open. O_NONBLOCK: opening a FIFO that has replaced a log must not block the reader."""
 FRESH = 2.0
 """Age (s) below which a file may change again without a new time stamp (clock granularity is 4 ms to 2 s)."""
+CHECK_ACCESS = "check its owner and mode"
+"""Hint about a file or directory that cannot be opened."""
 _GONE = (errno.ENOENT, errno.ENOTDIR)
 _KINDS = (
     (stat.S_ISDIR, "a directory"),
@@ -40,6 +42,8 @@ class FileStatus:
         """current | gone | unreadable (retried at every look)."""
         self.message = ""
         """Why the file cannot be read; "" if the state is current."""
+        self.hint = CHECK_ACCESS
+        """What to do next if the state is unreadable."""
         self.size = 0
         """Bytes on disk."""
         self.modified = float("nan")
@@ -61,7 +65,7 @@ class FileStatus:
         self.state, self.message = "current", ""
 
     def _failed(self, error: OSError) -> None:
-        self.state, self.message = failure(error)
+        (self.state, self.message), self.hint = failure(error), CHECK_ACCESS
 
 
 def signature(status: os.stat_result) -> Signature:

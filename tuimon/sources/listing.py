@@ -21,7 +21,7 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from tuimon import lazy_re as re
-from tuimon.sources.files import explain, fresh, kind_name
+from tuimon.sources.files import CHECK_ACCESS, explain, fresh, kind_name
 
 
 class SearchMode(Enum):
@@ -121,10 +121,6 @@ class FoundFile(Struct, frozen=True):
     @classmethod
     def of(cls, path: str, root: str, status: os.stat_result) -> FoundFile:
         return cls(path, root, status.st_size, status.st_mtime, (status.st_dev, status.st_ino))
-
-
-CHECK_ACCESS = "check its owner and mode"
-"""Hint about a file or directory that cannot be opened."""
 
 
 class Problem(Struct, frozen=True):

@@ -42,6 +42,9 @@ class Overrides(Struct, frozen=True):
         return Overrides((*self.join, *other.join), (*self.split, *other.split))
 
 
+NO_OVERRIDES = Overrides()
+
+
 def set_overrides(join: Iterable[Sequence[str]], split: Iterable[str]) -> None:
     """Apply the options of the command line in this process and in those that it starts."""
     given = {"join": list(map(list, join)), "split": list(split)}

@@ -22,8 +22,8 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from tuimon.sources.files import CHECK_ACCESS
 from tuimon.sources.listing import (
-    CHECK_ACCESS,
     CLOSED_PATHS,
     FoundFile,
     Listing,

@@ -228,6 +228,8 @@ class JSONLines(StreamDecoder):
         self._read = read
         self._remark = remark
         self._lines = LineSplitter(keep_holes=True)
+        self._last: list[Any] = []
+        """The last value, if there is one."""
 
     def feed(self, data: bytes) -> list[Item]:
         items: list[Item] = []
@@ -252,7 +254,7 @@ class JSONLines(StreamDecoder):
         except FormatError:
             return damage
         self._lines.take()
-        return (self._read(values) if values else []) + damage
+        return self._given(values) + damage
 
     def _parse(self, offset: int, lines: list[bytes]) -> list[Item]:
         values: list[Any] = []
@@ -270,16 +272,21 @@ class JSONLines(StreamDecoder):
                 index += len(parsed) + 1
                 line = lines[index - 1]
                 if stripped := line.strip(_BLANK):
-                    salvaged, reason = self._salvage(stripped, line)
+                    salvaged, reason = self._salvage(stripped, line, values[-1:] or self._last)
                     values += salvaged
                     if reason and not (reason == HOLE and self._lines.is_reported(offset)):
                         damage.append(Damage(offset, len(line) + 1, reason))
                 offset += len(line) + 1
-        return (self._read(values) if values else []) + damage
+        return self._given(values) + damage
 
-    def _salvage(self, stripped: bytes, line: bytes) -> tuple[list[Any], str]:
+    def _given(self, values: list[Any]) -> list[Item]:
+        self._last = values[-1:] or self._last
+        return self._read(values) if values else []
+
+    def _salvage(self, stripped: bytes, line: bytes, before: list[Any]) -> tuple[list[Any], str]:
         """Return (values that can be read of a line that is not plain JSON, reason if something is lost, else "").
-        `stripped`: the line without the blanks around it."""
+
+        stripped: the line without the blanks around it. before: the value before it, if there is one."""
         reason = UTF16 if is_utf16(line) else HOLE
         if b"\0" not in line:
             try:
@@ -287,4 +294,21 @@ class JSONLines(StreamDecoder):
             except FormatError as error:
                 reason = error.message
         values, lost = whole_values(stripped)
+        if lost and not values:
+            values = _after_torn(stripped, before)
         return values, reason if lost or b"\0" in line else ""
+
+
+def _after_torn(line: bytes, before: list[Any]) -> list[Any]:
+    """Return the row that follows a torn one on its line, as a killed writer leaves it: `{"step": 2, "lo{"step": 3}`.
+
+    It begins with the first key of the row before, and has the same keys."""
+    row = before[0] if before else None
+    if not isinstance(row, dict) or not row:
+        return []
+    begin = line.rfind(b'{"%s"' % next(iter(row)).encode("utf-8", "replace"))
+    try:
+        found = parse(line[begin:]) if begin > 0 else None
+    except FormatError:
+        return []
+    return [found] if isinstance(found, dict) and found.keys() == row.keys() else []
