@@ -93,7 +93,7 @@ class Run(RunFacts):
         """Return the time (s) until which the state of the run is known: `now`, or the loss of the link."""
         return self._live.last_heard(self.directory, self.streams, now)
 
-    @property
+    @cached_property
     def point_count(self) -> int:
         """Number of points as logged, over all streams."""
         return sum(view.point_count for view in self.streams)
