@@ -120,9 +120,8 @@ def note_failure(package: str, plugin: Any, error: Exception) -> str:
 
 def installed() -> tuple[Installed, ...]:
     """Load the plug-ins of all installed packages and return them, those with problems, too."""
-    for package in ENTRY_POINTS:
-        attribute = ENTRY_POINTS[package][1].upper()
-        discover(package, attribute)
+    for package, (_, kind) in ENTRY_POINTS.items():
+        discover(package, kind.upper())
     return tuple(_installed.values())
 
 

@@ -21,7 +21,7 @@ from tuimon.vocabulary.units import (
     spelled_unit,
     time_unit,
     unit_as_logged,
-    with_time_unit,
+    with_seconds,
     without_time_unit,
 )
 from tuimon.vocabulary.words import Words, canonical, words_of
@@ -224,7 +224,7 @@ def _timer_with_unit(name: str) -> Meaning | None:
     """
     if name in compiled()["exact"] or not time_unit(name):
         return None
-    names = (without_time_unit(name), with_time_unit(name, "s"))
+    names = (without_time_unit(name), with_seconds(name))
     spellings = dict.fromkeys((*names, *map(canonical, names)))
     readings = (_match(reading, split) for timer in spellings for reading, split in _split_readings(timer))
     return next((known for known in readings if known.concept in _TIMERS and known.split == "train"), None)
