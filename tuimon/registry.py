@@ -52,7 +52,8 @@ class Installed(NamedTuple):
 
 
 _installed: dict[tuple[str, str, str], Installed] = {}
-"""The entry points that were loaded; one that fails later is moved to the end."""
+_left_out: dict[tuple[str, str, str], None] = {}
+"""Keys in `_installed` of those that are left out, in the order of failure."""
 _entry_points: dict[tuple[str, object], tuple[str, str, str]] = {}
 """(package of tuimon, id of its plug-in) -> key in `_installed`."""
 
@@ -93,7 +94,7 @@ def discover(package: str, attribute: str) -> tuple[Any, ...]:
 
 def problems() -> tuple[Installed, ...]:
     """Return the plug-ins of installed packages that failed so far, the first failure first."""
-    return tuple(point for point in _installed.values() if point.problem)
+    return tuple(_installed[key] for key in _left_out)
 
 
 def is_installed(package: str, plugin: Any) -> bool:
@@ -113,8 +114,9 @@ def note_failure(package: str, plugin: Any, error: Exception) -> str:
     key = _entry_points.get((package, _plugin_id(plugin)))
     if key is None:
         raise error
-    if not _installed[key].problem:
-        _installed[key] = _installed.pop(key)._replace(problem=_reason_of(error))
+    if key not in _left_out:
+        _installed[key] = _installed[key]._replace(problem=_reason_of(error))
+        _left_out[key] = None
     return clean(f"the plug-in {_plugin_id(plugin)} failed: {_reason_of(error)}")
 
 
@@ -176,6 +178,8 @@ def _from_packages(package: str, known: Iterable[Any]) -> list[Any]:
             problem = _reason_of(error)
         key = group, point.name, point.value
         _installed[key] = Installed(group, point.name, owner, problem)
+        if problem:
+            _left_out[key] = None
     return plugins
 
 
