@@ -26,7 +26,6 @@ from tuimon.platform_support import HeapTrimmer
 from tuimon.registry import problems
 from tuimon.store import Snapshot, Store
 from tuimon.text import clean
-from tuimon.vocabulary import merge_key
 from tuimon.wire import FrameDecoder
 
 CHECK_EVERY = 1.0
@@ -196,7 +195,7 @@ class ReaderProcess:
             _release(reader)
 
     def _new_store(self) -> Store:
-        return Store(merge_key, mirrors=self._mirrors, is_reading=True)
+        return Store(self._mirrors, is_reading=True)
 
     def _keep_running(self) -> None:
         deaths = -1
