@@ -55,7 +55,10 @@ OTHER_COMMANDS = " ".join(f"tuimon.commands.{name}" for name in commands() if na
 LOADED = {
     "quick commands": (QUICK_COMMANDS, "textual numpy plotext orjson watchdog psutil"),
     "one command": ("from tuimon.commands import main; main(['summary', 'there/is/none'])", OTHER_COMMANDS),
-    "summary": (f"from tuimon.commands import main; main(['summary', {str(DATA / 'tensorboard')!r}])", LOGGERS),
+    "summary": (
+        f"from tuimon.commands import main; main(['summary', {str(DATA / 'tensorboard')!r}])",
+        f"{LOGGERS} psutil",
+    ),
     "library": ("import tuimon", "numpy msgspec textual rich asyncio tuimon.api"),
     "library that reads": (
         f"import tuimon; tuimon.read({str(DATA / 'tensorboard')!r})",

@@ -27,7 +27,7 @@ def test_no_module_executes_data() -> None:
 def test_files_are_written_only_on_request() -> None:
     """The exceptions: outputs of -o and similar options, the spool of stdin, files that a key saves or copies, the null
     device in place of a closed pipe or terminal, private copies of databases, saved views, the user's dashboard (W),
-    what a watch has told, mirrors of other machines, and the compiled vocabulary in tuimon's own folder.
+    what a watch has told, mirrors of other machines, and compiled tables in tuimon's own folder.
     """
     writing = re.compile(
         r"O_RDWR|O_WRONLY|O_CREAT|write_text|write_bytes|open\([^)]*[\"'][wax]b?[\"']|NamedTemporaryFile"
@@ -49,7 +49,6 @@ def test_files_are_written_only_on_request() -> None:
         "tui/actions/general.py",
         "tui/terminal/signals.py",
         "replacing.py",
-        "vocabulary/_compile.py",
     }
 
 

@@ -160,9 +160,8 @@ def _own_name(error: Exception) -> str:
 
 def installed() -> tuple[Installed, ...]:
     """Load the plug-ins of all installed packages and return them, those with problems, too."""
-    for package in ENTRY_POINTS:
-        attribute = ENTRY_POINTS[package][1].upper()
-        discover(package, attribute)
+    for package, (_, kind) in ENTRY_POINTS.items():
+        discover(package, kind.upper())
     return tuple(_installed.values())
 
 

@@ -113,9 +113,7 @@ def test_every_text_names_what_the_log_counts(tmp_path: Path, name: str, text: s
         "summary": "\n".join(as_text(single, START)),
         "runs": "\n".join(as_text(snapshot, START)),
         "compare": "\n".join(compare.as_text(comparison, START)),
-        "list": "\n".join(
-            "".join(part for part, _ in row) for row in screen_rows(comparison, START, Symbols.BRAILLE, 200)
-        ),
+        "list": "\n".join("".join(part for part, _ in row) for row in screen_rows(comparison, START, 200)),
         "at": "\n".join(around.as_text(run, around.run_around(run, 7), 7)),
         "report": _words_of(report.as_html(single, START)),
         "comparison": _words_of(comparison_page.as_html(comparison, START)),

@@ -13,7 +13,6 @@ from tuimon.analysis.comparison_axis import comparison_axis, place_text, places_
 from tuimon.analysis.level import level_value
 from tuimon.exports.compare import as_text, comparison_document
 from tuimon.exports.documents import plain
-from tuimon.model.views import Symbols
 from tuimon.panels.lists.comparison import compare
 from tuimon.panels.lists.comparison_tables import screen_rows
 from tuimon.store import Curve, Run
@@ -47,7 +46,7 @@ def test_levels_are_taken_at_equal_tokens(axis: str) -> None:
     written = plain(comparison_document(comparison, 1.8e9))
     assert (written["axis"], written["verdict"]) == (axis, comparison.first_line)
     assert [row["end"] for row in written["metrics"][0]["rows"]] == [200_000, 200_000]
-    rows = screen_rows(comparison, 1.8e9, Symbols.BRAILLE, 200)
+    rows = screen_rows(comparison, 1.8e9, 200)
     assert f"compared at equal {words}" in ["".join(text for text, _ in row) for row in rows]
 
 

@@ -23,7 +23,6 @@ from tuimon.exports.compare import _latex, as_text, comparison_document
 from tuimon.exports.documents import plain
 from tuimon.exports.html.comparison import as_html
 from tuimon.exports.schemas import schema_text
-from tuimon.model.views import Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels.lists.comparison import compare
 from tuimon.panels.lists.comparison_tables import screen_rows
@@ -69,7 +68,7 @@ def test_a_run_with_a_failure_has_a_remark(tmp_path: Path) -> None:
     document = plain(comparison_document(comparison, LONG_AFTER))
     assert [run["failure"] for run in document["runs"]] == [None, None, failure, None]
     assert f"<td>{failure}</td>" in as_html(comparison, LONG_AFTER)
-    shown = "\n".join("".join(text for text, _ in row) for row in screen_rows(comparison, 0, Symbols.BRAILLE, 200))
+    shown = "\n".join("".join(text for text, _ in row) for row in screen_rows(comparison, 0, 200))
     assert "loss is NaN" in shown
 
 
@@ -101,7 +100,7 @@ def test_the_seeds_of_each_method_are_a_table(tmp_path: Path) -> None:
     dapo = ["dapo", "(3", "runs)", "1", "3", "0.7300", "0.0153", "0.0265", "0.7000", "0.7500"]
     assert lines[start + 1].split()[:6] == ["run", "rank", "n", "mean", "level", "SE"]
     assert lines[start + 2].split()[: len(dapo)] == dapo
-    shown = ["".join(text for text, _ in row).split() for row in screen_rows(comparison, 0, Symbols.BRAILLE, 200)]
+    shown = ["".join(text for text, _ in row).split() for row in screen_rows(comparison, 0, 200)]
     assert dapo in [row[: len(dapo)] for row in shown]
     html, others = as_html(comparison, LONG_AFTER), [run for run in snapshot.runs if run.name != "grpo_s2"]
     assert "<td>not healthy: grpo_s2</td>" in html
@@ -238,7 +237,7 @@ def test_episodes_are_not_compared_as_if_they_were_steps(tmp_path: Path) -> None
     assert [(row["name"], row["rank"]) for row in rewards["rollout/ep_rew_mean"]["rows"]] == [("late", 1), ("early", 2)]
     assert [row["rank"] for row in rewards["reward"]["rows"]] == [None, None]
     assert document["verdict"].startswith("late is ahead of early: reward ")
-    screen = screen_rows(compare(runs), LONG_AFTER, Symbols.BRAILLE, 200)
+    screen = screen_rows(compare(runs), LONG_AFTER, 200)
     assert screen[0][0][0] == document["verdict"]
     lines = list(as_text(compare(runs), LONG_AFTER, full=True))
     assert any(line.startswith("reward, not ranked: its steps are not those of the run") for line in lines)
@@ -254,7 +253,7 @@ def test_many_settings_of_some_runs_are_one_line(tmp_path: Path) -> None:
     start = next(i for i, line in enumerate(lines) if "Configuration that differs" in line)
     assert [line.split()[0] for line in lines[start + 1 : start + 3]] == ["lr", "beta"]
     text = " ".join(" ".join(lines).split())
-    assert "only in a, b: vllm_option_0, vllm_option_1, vllm_option_2 … 75 settings (--all lists them)" in text
+    assert "75 settings only in a, b, such as vllm_option_0, vllm_option_1, vllm_option_2 (--all lists them)" in text
     assert sum(line.startswith("  vllm_option") for line in as_text(comparison, LONG_AFTER, full=True)) == 75
 
 

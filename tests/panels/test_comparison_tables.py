@@ -14,6 +14,7 @@ from support.dashboard import opened, text, until
 from support.made_run import snapshot_of
 from support.programs import write, write_rows
 
+from tuimon.draw.ascii import ascii_text
 from tuimon.exports.compare import as_text, comparison_document
 from tuimon.exports.documents import plain
 from tuimon.exports.html.comparison import as_html
@@ -63,8 +64,8 @@ async def test_marked_runs_are_compared_by_a_key(tmp_path: Path) -> None:
         await until(app, pilot, lambda s: "compared at equal steps: 2 of 2 runs have no tokens" in s)
 
 
-def shown_of(comparison: Comparison, symbols: Symbols = Symbols.BRAILLE, width: int = 200) -> list[Row]:
-    return screen_rows(comparison, 1.8e9, symbols, width)
+def shown_of(comparison: Comparison, width: int = 200) -> list[Row]:
+    return screen_rows(comparison, 1.8e9, width)
 
 
 def table_of(comparison: Comparison, title: str, full: bool = False) -> dict[str, dict[str, str]]:
@@ -126,8 +127,7 @@ def test_other_metrics_mark_what_is_within_noise(tmp_path: Path) -> None:
     logged_curves = compare(open_run(tmp_path).runs)
     cells = table_of(logged_curves, "Levels of the other metrics")["val_loss"]
     assert sum("≈" in cell for cell in cells.values()) == 1
-    plain = "".join(lines_of(shown_of(logged_curves, Symbols.ASCII)))
-    assert plain.isascii()
+    assert ascii_text("".join(lines_of(shown_of(logged_curves)))).isascii()
 
 
 def test_wide_characters_and_infinite_metrics_are_shown() -> None:

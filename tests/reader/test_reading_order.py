@@ -29,7 +29,6 @@ from tuimon.model.events import (
 from tuimon.model.points import Fact
 from tuimon.reader import Collector
 from tuimon.store import Run, Store
-from tuimon.vocabulary import merge_key
 from tuimon.wire import FrameDecoder
 
 DATA = Path(__file__).parent.parent / "data"
@@ -67,7 +66,7 @@ def shuffled(events: Sequence[Event], chance: Random) -> list[Event]:
 
 def state_of(events: Sequence[Event]) -> dict[str, str]:
     """State of each run, by path."""
-    store = Store(merge_key)
+    store = Store()
     for event in events:
         store.apply(event)
     return {run.path: repr(contents(run)) for run in store.snapshot().runs}
@@ -98,7 +97,7 @@ def test_the_reading_order_of_files_does_not_matter(path: str, chance: Random) -
 
 def run_with_facts(*facts: tuple[str, int, Fact]) -> Run:
     """A run from (source, rank, fact) in reading order."""
-    store = Store(merge_key)
+    store = Store()
     store.apply(RunFound(0, "run", "/run"))
     for number, (source, rank, fact) in enumerate(facts):
         store.apply(StreamFound(number, 0, source, f"/run/{source}", "jsonl", rank, "", 0))
@@ -163,7 +162,7 @@ def test_all_is_known_when_the_process_has_caught_up(tmp_path: Path) -> None:
     os.utime(log, (time.time() - 3600,) * 2)
     for name, step in (("grpo/metrics.jsonl", 1), ("grpo/checkpoint-200/eval.jsonl", 77)):
         (tmp_path / name).write_text(f'{{"step": {step}, "loss": 0.5}}\n')
-    events, store = _events_until_caught_up(tmp_path), Store(merge_key)
+    events, store = _events_until_caught_up(tmp_path), Store()
     for event in events:
         store.apply(event)
     runs = store.snapshot().runs

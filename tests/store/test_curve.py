@@ -90,7 +90,6 @@ def test_a_prefix_keeps_sub_runs_apart():
 
 def test_names_with_one_merge_key_are_one_metric_named_by_the_best_source():
     log = Log()
-    log.store._merge_key = lambda name: name.replace("_", "/")
     log.stream(0, "a", 30).stream(1, "b", 40).add(0, [0, 1], metric="eval_loss").add(1, [0, 1], metric="eval/loss")
     assert log.run.metrics == ("eval/loss",)
     assert log.curve("eval/loss").sources == log.curve("eval_loss").sources == ("b", "a")

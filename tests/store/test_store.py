@@ -35,7 +35,6 @@ from tuimon.store.columns import PointColumns
 from tuimon.store.index import Names
 from tuimon.store.series import Series
 from tuimon.store.store import CONSOLE_FACTS
-from tuimon.vocabulary import merge_key
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -351,7 +350,7 @@ def test_a_resume_into_the_same_directory_equals_the_trainer_state():
 
 
 def test_two_spellings_in_one_source_are_two_metrics():
-    log = Log(Store(merge_key)).add(0, [0, 1, 2], metric="train/loss").stream(1, "state.json", 29).add(1, [0, 1])
+    log = Log(Store()).add(0, [0, 1, 2], metric="train/loss").stream(1, "state.json", 29).add(1, [0, 1])
     assert log.run.metrics == ("train/loss",)
     run = log.add(0, [9]).run
     assert set(run.metrics) == {"train/loss", "loss"}
@@ -363,7 +362,7 @@ def test_two_spellings_in_one_source_are_two_metrics():
 
 def with_sources(**sources):
     """A run of one stream for each source: its rank, and the steps of each of its metrics."""
-    log = Log(Store(merge_key))
+    log = Log(Store())
     for source, (rank, metrics) in sources.items():
         log.stream(source, source, rank, of_machine=source == "gpu")
         log.add_row(source, {name: (steps, None) for name, steps in metrics.items()})

@@ -25,7 +25,7 @@ from tuimon.panels.lists.runs import Listing, run_columns
 from tuimon.store import Run
 
 _HOW = ("metric", "sort", "reverse", "query", "by", "width", "now", "settings", "critical", "pinned", "hidden",
-        "alerts", "base", "show_hidden", "unchecked", "wanted", "said", "ascii", "folded", "by_value")  # fmt: skip
+        "alerts", "base", "show_hidden", "unchecked", "wanted", "said", "folded", "by_value")  # fmt: skip
 """Keys of a list that say how it is shown; the others are fields of it."""
 
 
@@ -48,7 +48,7 @@ class ShownList:
         self.width = how.get("width", 120)
         self.listing = Listing(
             START + how.get("now", 0),
-            Symbols.ASCII if how.get("ascii") else Symbols.BRAILLE,
+            Symbols.BRAILLE,
             {of[name].id: count for name, count in how.get("alerts", {}).items()},
             of.get(how.get("base", "")),
             pinned=frozenset(of[name].path for name in how.get("pinned", ())),

@@ -15,10 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tuimon import vocabulary
 from tuimon.draw.numbers import format_value
 from tuimon.vocabulary import (
-    _compile,
-    _document,
     classify,
     is_nested,
     meanings,
@@ -31,11 +30,11 @@ from tuimon.vocabulary import (
     unit_text,
     without_reducer,
 )
-from tuimon.vocabulary._compile import SOURCE, compile_document, expressions, parse
+from tuimon.vocabulary._compile import expressions, parse
 from tuimon.vocabulary._document import MAX_NAME
 from tuimon.vocabulary.meaning import _match
 
-DOCUMENT = tomllib.loads(SOURCE.read_text(encoding="utf-8"))
+DOCUMENT = tomllib.loads(Path(vocabulary.__file__).with_name("vocabulary.toml").read_text(encoding="utf-8"))
 DATA = Path(__file__).parent.parent / "data" / "vocabulary"
 CONCEPTS: dict[str, str] = json.loads((DATA / "vocab_expect.json").read_text())
 PHASES: dict[str, str] = json.loads((DATA / "phase_expect.json").read_text())
@@ -239,27 +238,6 @@ def test_long_names_take_bounded_time() -> None:
     assert classify("memory/" + "x/" * 5000 + "start/onload/allocated/0").concept == "other"
     for piece in ("reward/", "memory/start/end/", "actor/", "time/", "_val_", "a", "eval/reward.mean/", "((", "\n"):
         classify((piece * MAX_NAME)[:MAX_NAME])
-
-
-@pytest.mark.parametrize("stored", ["{", '{"key": "00000000", "names": {}}'])
-def test_vocabulary_is_compiled_unless_the_stored_one_is_current(
-    stored: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compiled_file = tmp_path / "vocabulary.json"
-    monkeypatch.setattr(_compile, "COMPILED", compiled_file)
-    compiled_file.write_text(stored)
-    load = _document.compiled.__wrapped__
-    expected = json.loads(json.dumps(compile_document(DOCUMENT)))
-    for _ in range(2):
-        content = json.loads(json.dumps(load()))
-        assert content.pop("key") == _compile.source_key()
-        assert content == expected
-    assert [path.name for path in tmp_path.iterdir()] == ["vocabulary.json"]
-
-
-def test_vocabulary_loads_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_compile, "COMPILED", tmp_path / "missing" / "vocabulary.json")
-    assert _document.compiled.__wrapped__()["concepts"] == compile_document(DOCUMENT)["concepts"]
 
 
 @pytest.mark.parametrize(

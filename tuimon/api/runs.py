@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.api.tables import Metric
+from tuimon.api.tables import Metric, Table
 from tuimon.detectors import Checker
 from tuimon.model.alerts import Alert
 from tuimon.model.ranks import JobRanks
@@ -24,9 +24,6 @@ from tuimon.samples import Sample, Turn
 from tuimon.store import Run as StoredRun
 from tuimon.store import Snapshot as StoredSnapshot
 from tuimon.text import clean
-
-if TYPE_CHECKING:
-    from tuimon.api.tables import Table
 
 
 class Source(Struct, frozen=True):
@@ -171,8 +168,6 @@ class Run(Mapping[str, Metric]):
 
         Raises KeyError if the run has no such metric.
         """
-        from tuimon.api.tables import Table
-
         return Table([(None, self[name]) for name in _chosen_metrics(self.metrics, metrics)])
 
     def _repr_html_(self) -> str:
@@ -242,8 +237,6 @@ class Snapshot(Sequence[Run]):
 
         A metric that a run does not have has no rows of this run. Raises KeyError if no run has a metric.
         """
-        from tuimon.api.tables import Table
-
         known = dict.fromkeys(name for run in self._runs for name in run.metrics)
         chosen = _chosen_metrics(tuple(known), metrics)
         return Table([(run.name, run[name]) for run in self._runs for name in chosen if name in run])

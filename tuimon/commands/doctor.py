@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
 from tuimon.commands._options import PATHS, STRICT
-from tuimon.commands._shared import checked_paths, chosen_metrics
+from tuimon.commands._shared import checked_paths, chosen_metrics, setting_warnings
 from tuimon.errors import ExitCode
 from tuimon.text import clean, shown_path
 
@@ -127,8 +127,6 @@ def _print_skipped(collector: Collector, all_files: bool) -> None:
 
 def _print_settings(paths: list[str], monitor: LocalMonitor) -> None:
     """Print warnings about the settings."""
-    from tuimon.commands._shared import setting_warnings
-
     for message in setting_warnings(paths, monitor.snapshot().runs, rules=True):
         print(f"settings: {clean(message)}")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
 from tuimon.commands._options import OFFLINE
-from tuimon.commands._shared import checked_paths
+from tuimon.commands._shared import checked_paths, read_logs
 from tuimon.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ TEXT?  a line about the run; "" removes it
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tuimon.commands._shared import read_logs
     from tuimon.run_notes import note_of, save_note
     from tuimon.text import clean
 

@@ -36,11 +36,11 @@ class Training:
         file = self._errors.fileno()  # pread: the process writes at the position that a seek would move
         return os.pread(file, os.fstat(file).st_size, 0).decode("utf-8", "replace")
 
-    def stop(self, patience: float = 5.0) -> int:
-        """Ends it (SIGTERM; SIGKILL after `patience` seconds) if it has not ended; returns its exit code."""
+    def stop(self) -> int:
+        """End it, by SIGTERM and after five seconds by SIGKILL, unless it has ended; return its exit code."""
         self.process.terminate()  # does nothing to a process that has ended
         try:
-            code = self.process.wait(patience)
+            code = self.process.wait(5.0)
         except subprocess.TimeoutExpired:
             self.process.kill()
             code = self.process.wait()

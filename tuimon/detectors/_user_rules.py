@@ -28,13 +28,12 @@ from tuimon.errors import UsageError
 from tuimon.model.alerts import SEVERITIES
 from tuimon.store import Run
 from tuimon.text import clean
-from tuimon.vocabulary import concepts
+from tuimon.vocabulary import SECONDS, concepts
 
 _RULE = re.compile(
     r"\s*(?P<name>\S.*?)\s*(?P<sign><=|>=|<|>)\s*(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
     r"(?:\s+for\s+(?P<count>\d+(?:\.\d+)?)\s*(?P<unit>points?|steps?|s|min|h))?\s*"
 )
-_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 _EXAMPLE = (
     'example: "reward < 0.1 for 20 steps" (a name, < <= > or >=, a number, optionally for N points, steps, s, min or h)'
 )
@@ -94,7 +93,7 @@ def detector_of(rule: str | Mapping[str, Any], where: str) -> Rule:
         raise UsageError(f"{where}: invalid rule: {clean(text)}", _EXAMPLE)
     below, limit = match["sign"].startswith("<"), float(match["number"])
     count, unit = float(match["count"] or 1), match["unit"] or "points"
-    unit = unit if unit in _SECONDS else unit.rstrip("s") + "s"
+    unit = unit if unit in SECONDS else unit.rstrip("s") + "s"
     if not math.isfinite(limit) or count <= 0 or (unit == "points" and count != int(count)):
         raise UsageError(f"{where}: number out of range in rule: {clean(text)}", _EXAMPLE)
     if match["sign"].endswith("="):
@@ -107,8 +106,8 @@ def detector_of(rule: str | Mapping[str, Any], where: str) -> Rule:
         score=score,
         severity=severity,
         pattern=match["name"],
-        least=0.0 if in_points else count * _SECONDS.get(unit, 1.0),
-        unit="s" if unit in _SECONDS else "steps",
+        least=0.0 if in_points else count * SECONDS.get(unit, 1.0),
+        unit="s" if unit in SECONDS else "steps",
         is_condition=True,
     )
     name = " ".join(text.split())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import msgspec
 
 from tuimon import lazy_re as re
+from tuimon.compiled_toml import load_toml
 from tuimon.detectors import _found
 from tuimon.detectors._engine import Check, Rule, Setting
 from tuimon.detectors._scores import SCORES
@@ -19,9 +19,9 @@ _AMOUNT = re.compile(r"(?:([\d.]+) ([-/]) )?(\w+)")
 _SIGNS: Mapping[str, Callable[[float, float], float]] = {"-": operator.sub, "/": operator.truediv}
 
 
-def rules_of(table: str) -> tuple[Rule, ...]:
+def rules_of(table: Mapping[str, Mapping[str, Any]]) -> tuple[Rule, ...]:
     """Return the rules of a TOML document; see rules.toml."""
-    return tuple(_rule(id, row) for id, row in tomllib.loads(table).items())
+    return tuple(_rule(id, row) for id, row in table.items())
 
 
 def silence_rule(seconds: float) -> Rule:
@@ -59,4 +59,4 @@ def _amount(value: Any, settings: Mapping[str, Any]) -> Any:
     return _SIGNS[match[2]](float(match[1]), settings[match[3]]) if match[1] else settings[match[3]]
 
 
-DETECTORS = rules_of(Path(__file__).with_name("rules.toml").read_text("utf-8"))
+DETECTORS = rules_of(load_toml(Path(__file__).with_name("rules.toml")))

@@ -1,4 +1,4 @@
-"""ASCII in place of drawing characters, each one cell wide. The dots of curves are not mapped."""
+"""ASCII in place of drawing characters, of the same width. The dots of curves are not mapped."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _GLYPHS = str.maketrans({glyph: char for char, glyphs in _REPLACED.items() for g
 
 def ascii_text(text: str) -> str:
     """Return a text with ASCII in place of drawing characters. Letters of other scripts stay."""
-    return text if text.isascii() else text.translate(_GLYPHS)
+    return text if text.isascii() else text.replace("± ", "+-").translate(_GLYPHS)
 
 
 def ascii_row(row: Row) -> Row:

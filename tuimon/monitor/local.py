@@ -15,7 +15,6 @@ from tuimon.monitor.piped import Pipes, remote_among
 from tuimon.reader import Collector
 from tuimon.reader.machine import disk_status, is_similar
 from tuimon.store import Snapshot, Store
-from tuimon.vocabulary import merge_key
 
 _CALL_EVERY = 0.1
 """Seconds between two calls of on_progress while logs are read."""
@@ -42,7 +41,7 @@ class LocalMonitor:
         self.collector.use_clock(clock)
         self._pipes = Pipes(paths)
         self.checker = checker or Checker(settings.detectors, settings.rules, str(config.config_path()))
-        self.store = Store(merge_key, mirrors)
+        self.store = Store(mirrors)
         self._machine: Machine | None = None
         """The disks as the store knows them."""
 

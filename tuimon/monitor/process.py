@@ -26,7 +26,6 @@ from tuimon.platform_support import HeapTrimmer
 from tuimon.registry import problems
 from tuimon.store import Snapshot, Store
 from tuimon.text import clean
-from tuimon.vocabulary import merge_key
 from tuimon.wire import FrameDecoder
 
 CHECK_EVERY = 1.0
@@ -58,7 +57,7 @@ _READER = "reader"
 
 
 class ReaderProcess:
-    """Start the reader, store its frames, restart it if it dies. `on_change` is called on the receiver thread."""
+    """Start the reader, store its frames, restart it if it dies."""
 
     def __init__(
         self,
@@ -69,10 +68,10 @@ class ReaderProcess:
         console_patterns: Sequence[str] = (),
         spawned: Spawned | None = None,
         checker: Checker | None = None,
-        on_change: Callable[[], None] = lambda: None,
     ) -> None:
         """spawned: a running reader of these paths. checker: the detectors; by default all, with default settings."""
-        self.on_change = on_change
+        self.on_change: Callable[[], None] = lambda: None
+        """Called on the receiver thread after each change."""
         self._on_alerts: Callable[[Snapshot], None] = lambda snapshot: None
         self._has_checked = False
         self._checker = checker
@@ -167,9 +166,9 @@ class ReaderProcess:
     def snapshot(self) -> Snapshot:
         return self._store.snapshot()
 
-    def checked_snapshot(self, timeout: float = 60.0) -> Snapshot:
-        """Return the snapshot after all logs and detectors, or after `timeout` seconds."""
-        end = time.monotonic() + timeout
+    def checked_snapshot(self) -> Snapshot:
+        """Return the snapshot after all logs and detectors, or after a minute."""
+        end = time.monotonic() + 60.0
         while not self._has_checked and time.monotonic() < end:
             time.sleep(_STARTUP_POLL)
         return self._store.snapshot()
@@ -196,7 +195,7 @@ class ReaderProcess:
             _release(reader)
 
     def _new_store(self) -> Store:
-        return Store(merge_key, mirrors=self._mirrors, is_reading=True)
+        return Store(self._mirrors, is_reading=True)
 
     def _keep_running(self) -> None:
         deaths = -1

@@ -26,9 +26,9 @@ _MOST = 20_000
 class Ledger:
     """Stages of the news that each channel has got; of one process at a time."""
 
-    def __init__(self, paths: Sequence[str], directory: Path | None = None) -> None:
-        """directory: the default one if None. Raises UsageError if another process watches the same paths."""
-        self._file = _file_of(paths, directory)
+    def __init__(self, paths: Sequence[str]) -> None:
+        """Read the file. Raises UsageError if another process watches the same paths."""
+        self._file = _file_of(paths)
         make_private(self._file.parent)
         self._lock = threading.Lock()
         self._held = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -67,11 +67,11 @@ def is_watched(paths: Sequence[str]) -> bool:
     return False
 
 
-def _file_of(paths: Sequence[str], directory: Path | None = None) -> Path:
+def _file_of(paths: Sequence[str]) -> Path:
     from platformdirs import user_state_path
 
     name = _digest_of_texts(*sorted(map(os.path.abspath, paths)))
-    return (directory or user_state_path("tuimon") / "told") / f"{name}.json"
+    return user_state_path("tuimon") / "told" / f"{name}.json"
 
 
 def _channel_key(channel: Channel) -> str:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import psutil
-
 from tuimon.model.machine import Gpu, GpuProcess
 
 RETRY_AFTER = 60
@@ -104,6 +102,8 @@ def _scaled_value(value: float | None, scale: float) -> float | None:
 
 
 def _process_name(pid: int) -> str:
+    import psutil  # not needed to measure disks
+
     try:
         return psutil.Process(pid).name()
     except (psutil.Error, OSError):

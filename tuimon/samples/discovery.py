@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tuimon import lazy_re as re
+from tuimon.compiled_toml import load_toml
 from tuimon.errors import FormatError
 from tuimon.media.files import files_below
 from tuimon.registry import discover
@@ -122,7 +122,7 @@ def has_samples(paths: Iterable[str]) -> bool:
 def advice(settings: Mapping[str, Any]) -> list[str]:
     """Return lines about the options of trainers, and the directories that the settings of a run name."""
     named = [f"The settings name {name} = {place}: open it with --samples {place}" for name, place in _places(settings)]
-    options = tomllib.loads(Path(__file__).with_name("options.toml").read_text("utf-8"))
+    options = load_toml(Path(__file__).with_name("options.toml"))
     return [
         *named,
         "Trainers write texts if an option is set:",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tuimon import lazy_re as re
+from tuimon.compiled_toml import load_toml
 from tuimon.samples import Sample
 from tuimon.samples.media import pictures_of
 from tuimon.samples.messages import (
@@ -33,7 +33,7 @@ Value = TypeVar("Value")
 @cache
 def known(field: str) -> Sequence[str]:
     """Return the names of a field: known("reference") -> ["gts", "ground_truth", …]."""
-    names: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("fields.toml").read_text("utf-8"))
+    names: dict[str, list[str]] = load_toml(Path(__file__).with_name("fields.toml"))
     return names[field]
 
 

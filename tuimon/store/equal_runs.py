@@ -16,7 +16,7 @@ Only runs that have some of a few sampled points in common are compared.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from zlib import crc32
 
@@ -29,6 +29,7 @@ from tuimon.model.points import Floats, Steps
 from tuimon.store.columns import PointColumns
 from tuimon.store.index import TEXT
 from tuimon.store.records import RunRecord
+from tuimon.vocabulary import merge_key
 
 _SAMPLED_SERIES, _SAMPLED_POINTS = 8, 64
 _NOMINATIONS, _NOMINATED_SHARE = 3, 0.05
@@ -78,8 +79,7 @@ class _Candidate(Struct):
 class RunJoiner:
     """Finds runs to join. To be called by the writer thread of a store."""
 
-    def __init__(self, merge_key: Callable[[str], str]) -> None:
-        self._merge_key = merge_key
+    def __init__(self) -> None:
         self._examined: dict[int, int] = {}
         """Number of points of a run when it was last examined."""
 
@@ -114,7 +114,7 @@ class RunJoiner:
         longest: dict[str, _Points] = {}
         for stream in streams:
             for item in stream.data.series.values():
-                length, key = item.columns.length, self._merge_key(item.name)
+                length, key = item.columns.length, merge_key(item.name)
                 known = longest.get(key)
                 if length and not is_predictable(item.name) and (known is None or known.length < length):
                     longest[key] = _Points(item.columns, length, stream.info.rank <= TEXT)

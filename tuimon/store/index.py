@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +13,8 @@ from tuimon.model.points import Indices
 from tuimon.store.series import NO_PURGE, PREVIEW_ID, Series
 from tuimon.store.step_groups import OF_MACHINE, StepGroups, group_sources
 from tuimon.store.streams import StreamView
-from tuimon.vocabulary import repeats_along_other_axis
+from tuimon.vocabulary import merge_key, repeats_along_other_axis
 
-MergeKey: TypeAlias = Callable[[str], str]
 TEXT = 10
 """Highest rank of sources that are text for people, whose values are rounded."""
 
@@ -114,7 +112,7 @@ class RunIndex(Struct, eq=False):
         return entry
 
 
-def build_index(streams: Sequence[StreamView], structure: int, merge_key: MergeKey) -> RunIndex:
+def build_index(streams: Sequence[StreamView], structure: int) -> RunIndex:
     """Build the index of a run. The best source comes first and names the metrics, whichever was read first."""
     series: list[Series] = []
     positions: list[int] = []
@@ -126,7 +124,7 @@ def build_index(streams: Sequence[StreamView], structure: int, merge_key: MergeK
         positions += [position] * (len(series) - len(positions))
     written = [item.name for item in series]
     sources = [streams[position].info.source for position in positions]
-    keys = _merge_keys(zip(sources, written, strict=True), merge_key)
+    keys = _merge_keys(zip(sources, written, strict=True))
     merged = [keys[name] for name in written]
     members: dict[str, list[int]] = {}
     for number, key in enumerate(merged):
@@ -159,7 +157,7 @@ def build_index(streams: Sequence[StreamView], structure: int, merge_key: MergeK
     )
 
 
-def _merge_keys(names: Iterable[tuple[str, str]], merge_key: MergeKey) -> dict[str, str]:
+def _merge_keys(names: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the merge key of every name, given (source, name) pairs.
 
     Two names that one source holds side by side are two metrics, even if their merge keys are equal.

@@ -18,12 +18,12 @@ from tuimon.store.axes import COUNTERS, METRIC_AXIS, Scale, counter_candidates, 
 from tuimon.store.cache import ViewCache
 from tuimon.store.curve import Curve, Disagreement
 from tuimon.store.curve_builder import CurveBuilder, FilePart
-from tuimon.store.index import TEXT, MergeKey, MetricEntry, Names, RunIndex, build_index
+from tuimon.store.index import TEXT, MetricEntry, Names, RunIndex, build_index
 from tuimon.store.last_steps import last_steps
 from tuimon.store.records import RunRecord
 from tuimon.store.run_facts import RunFacts
 from tuimon.store.streams import Present, SeriesLengths, StreamView
-from tuimon.vocabulary import classify
+from tuimon.vocabulary import classify, merge_key
 
 _STEP = Scale("step")
 _BUSIEST = 12
@@ -41,9 +41,7 @@ class Run(RunFacts):
     10,000 metrics or 300 streams. Curves and their parts are cached from snapshot to snapshot, in store.cache.
     """
 
-    def __init__(
-        self, record: RunRecord, table: SeriesLengths, fact_count: int, merge_key: MergeKey, live: Present
-    ) -> None:
+    def __init__(self, record: RunRecord, table: SeriesLengths, fact_count: int, live: Present) -> None:
         """fact_count: number of facts in the store; later facts of the streams do not belong to this snapshot."""
         self.id = record.info.run
         self.name = record.name or record.info.name
@@ -66,7 +64,6 @@ class Run(RunFacts):
         super().__init__(tuple(stream.view() for stream in record.streams), fact_count)
         self._table = table
         self._cache = record.cache
-        self._merge_key = merge_key
         self._curves: dict[str, Curve] = {}
         self._disagreements: dict[str, tuple[Disagreement, ...]] = {}
         self._metric_scales: dict[str, Scale | None] = {}
@@ -93,7 +90,7 @@ class Run(RunFacts):
         """Return the time (s) until which the state of the run is known: `now`, or the loss of the link."""
         return self._live.last_heard(self.directory, self.streams, now)
 
-    @property
+    @cached_property
     def point_count(self) -> int:
         """Number of points as logged, over all streams."""
         return sum(view.point_count for view in self.streams)
@@ -184,7 +181,7 @@ class Run(RunFacts):
         with self._cache.lock:
             index = self._cache.index
             if index is None or index.structure != self.structure:
-                index = build_index(self.streams, self.structure, self._merge_key)
+                index = build_index(self.streams, self.structure)
                 if self._cache.index is None or self._cache.index.structure < self.structure:
                     self._cache.index = index
             return index
@@ -341,7 +338,7 @@ class Run(RunFacts):
 
     def _entry(self, metric: str) -> MetricEntry:
         try:
-            return self._index.entry(self._index.keys.get(metric) or self._merge_key(metric))
+            return self._index.entry(self._index.keys.get(metric) or merge_key(metric))
         except KeyError:
             raise KeyError(metric) from None
 

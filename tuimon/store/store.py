@@ -34,7 +34,6 @@ from tuimon.model.points import Fact, Floats, Topic
 from tuimon.redact import redacted_text
 from tuimon.store.columns import PointColumns, extend_all
 from tuimon.store.equal_runs import RunJoiner
-from tuimon.store.index import MergeKey
 from tuimon.store.names import display_names, given_name
 from tuimon.store.preview import preview_series
 from tuimon.store.records import RunRecord, StreamRecord
@@ -59,24 +58,16 @@ class Store:
     for that, and while a snapshot copies the lengths.
     """
 
-    def __init__(
-        self,
-        merge_key: MergeKey = lambda name: name,
-        mirrors: tuple[RemotePath, ...] = (),
-        is_reading: bool = False,
-    ) -> None:
-        """merge_key: maps metric names to keys; names with one key are one metric of a run.
-
-        mirrors: those among the paths read.
+    def __init__(self, mirrors: tuple[RemotePath, ...] = (), is_reading: bool = False) -> None:
+        """mirrors: those among the paths read.
         is_reading: the events begin with the history of the runs, until Progress says that it has been read.
         """
-        self._merge_key = merge_key
         self._lock = Lock()
         self._version = 0
         self._runs: dict[int, RunRecord] = {}
         self._joined: dict[int, int] = {}
         """Id of the run into which a run was joined, by its id."""
-        self._joiner = RunJoiner(merge_key)
+        self._joiner = RunJoiner()
         self._streams: dict[int, StreamRecord] = {}
         self._lengths = np.zeros(64, np.int64)
         self._last_steps = np.zeros(64, np.int64)
@@ -197,7 +188,7 @@ class Store:
                 for id, record in self._runs.items():
                     known = self._last_runs.get(id)
                     if known is None or known.version != record.version:
-                        self._last_runs[id] = Run(record, table, self._fact_count, self._merge_key, self._live)
+                        self._last_runs[id] = Run(record, table, self._fact_count, self._live)
                 runs = tuple(self._last_runs[id] for id in self._runs)
                 notices = tuple(self._notices)
                 alerts, resolved, unchecked = self._alerts, self._resolved, self._unchecked

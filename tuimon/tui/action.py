@@ -14,11 +14,10 @@ from msgspec.structs import replace
 from tuimon.tui.ascii_mode import ascii_only
 
 if TYPE_CHECKING:
-    from tuimon.tui.app import TuimonApp
+    from tuimon.tui import app
 
-
-Dashboard: TypeAlias = "TuimonApp"
-"""The application, which actions and screens use."""
+TuimonApp: TypeAlias = "app.TuimonApp"
+"""The application. Its module imports the actions and screens, which therefore import its type from here."""
 
 
 class Action(Struct, frozen=True):
@@ -30,7 +29,7 @@ class Action(Struct, frozen=True):
     label: str
     """Label in the footer: one word."""
     help: str
-    do: Callable[[Dashboard], None]
+    do: Callable[[TuimonApp], None]
     section: str = "General"
     where: tuple[str, ...] = ("dashboard",)
     """Screens on which the keys work: dashboard, runs, metrics, log, texts, media, ranks, health, help."""

@@ -19,7 +19,7 @@ from tuimon.model.views import Role, Row, Span
 from tuimon.panels import ChartOptions, axis_word
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, fit
-from tuimon.tui.action import Action, Dashboard, footer, key_names
+from tuimon.tui.action import Action, TuimonApp, footer, key_names
 from tuimon.tui.box import CellGrid
 
 MESSAGE_TIME = 4.0
@@ -157,7 +157,7 @@ class Question(NamedTuple):
 class InputLine(Horizontal):
     """A prompt and a line in which one answers a question; hidden until then. TuimonApp.CSS has its style."""
 
-    app: Dashboard
+    app: TuimonApp
 
     def __init__(self) -> None:
         super().__init__()
@@ -206,7 +206,7 @@ class InputLine(Horizontal):
 class KeyBar(Line):
     """As many keys as fit, and the position: filter, axis, run and page."""
 
-    app: Dashboard
+    app: TuimonApp
 
     def update(self, run: Run | None, options: ChartOptions) -> None:
         """options: of the charts of the run."""

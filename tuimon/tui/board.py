@@ -19,7 +19,7 @@ from tuimon.draw.border import BORDERS_FROM, has_border, inside
 from tuimon.draw.layout import Box, Page, grid_shape, neighbour, side_by_side
 from tuimon.model.views import Size
 from tuimon.panels import Panel, page_places
-from tuimon.tui.action import Dashboard
+from tuimon.tui.action import TuimonApp
 from tuimon.tui.box import Drawing, PanelBox
 from tuimon.tui.terminal import textual_patches
 
@@ -56,7 +56,7 @@ class Board(Container):
 
     DEFAULT_CSS = "Board { height: 1fr; width: 1fr; overflow: hidden; }"
 
-    app: Dashboard
+    app: TuimonApp
 
     def __init__(self) -> None:
         super().__init__()

@@ -11,11 +11,11 @@ from pathlib import Path
 from tuimon.errors import TuimonError
 from tuimon.store import Run
 from tuimon.text import clean, home_relative
-from tuimon.tui.action import Dashboard
+from tuimon.tui.action import TuimonApp
 from tuimon.tui.terminal import clipboard
 
 
-def copy(app: Dashboard, text: str, what: str) -> None:
+def copy(app: TuimonApp, text: str, what: str) -> None:
     """Copy `text` to the clipboard, or save it to a file if it is too long for a terminal. what: name in messages."""
     if clipboard.fits(text):
         if clipboard.inside_tmux():
@@ -30,7 +30,7 @@ def copy(app: Dashboard, text: str, what: str) -> None:
 
 
 @contextmanager
-def saying_why(app: Dashboard, failure: str) -> Iterator[None]:
+def saying_why(app: TuimonApp, failure: str) -> Iterator[None]:
     """Display why something could not be written, after `failure`."""
     try:
         yield
@@ -64,7 +64,7 @@ def new_file(suffix: str, runs: Iterable[Run], paths: Iterable[str] = ()) -> Pat
     raise OSError("the current directory and the home directory belong to runs")
 
 
-async def _copy_in_tmux(app: Dashboard, text: str, what: str) -> None:
+async def _copy_in_tmux(app: TuimonApp, text: str, what: str) -> None:
     if await clipboard.to_tmux(text):
         app.say(f"Copied {what} (tmux buffer, and clipboard of its terminal)")
     else:
@@ -72,6 +72,6 @@ async def _copy_in_tmux(app: Dashboard, text: str, what: str) -> None:
     app.redraw()
 
 
-def _copy_in_terminal(app: Dashboard, text: str, what: str) -> None:
+def _copy_in_terminal(app: TuimonApp, text: str, what: str) -> None:
     app.write(clipboard.sequence(text))
     app.say(f"Copied {what} (sent to the terminal: OSC 52)")

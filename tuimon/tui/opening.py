@@ -10,7 +10,7 @@ from tuimon.analysis.progress_inputs import not_understood
 from tuimon.model.events import Notice
 from tuimon.store import Snapshot
 from tuimon.tui import screens
-from tuimon.tui.action import Dashboard
+from tuimon.tui.action import TuimonApp
 from tuimon.tui.dashboard_file import load_dashboard
 from tuimon.tui.run_choice import has_several_runs
 from tuimon.tui.screens.run_list import RunListScreen
@@ -21,12 +21,12 @@ LINK_EXPECTED_FOR = 30.0
 """Seconds from the start within which the run list opens when the second run arrives from another machine."""
 
 
-def is_list_expected(app: Dashboard) -> bool:
+def is_list_expected(app: TuimonApp) -> bool:
     """Return whether the run list is about to open, so that the dashboard would only flash."""
     return app.list_runs and has_several_runs(app.snapshot)
 
 
-def open_run_list(app: Dashboard) -> None:
+def open_run_list(app: TuimonApp) -> None:
     """Open the run list as soon as a second run is known, also over a dashboard that has been opened for the first one;
     not after a key, or once the search has been completed with a single run."""
     if not app.list_runs or isinstance(app.screen, WorkScreen):
@@ -48,7 +48,7 @@ def expects_metrics(snapshot: Snapshot, now: float) -> bool:
     return any(run.streams and run.id not in unread for run in snapshot.runs)
 
 
-async def open_texts_or_leave(app: Dashboard, code: int) -> None:
+async def open_texts_or_leave(app: TuimonApp, code: int) -> None:
     """Open the generated texts of paths without metrics. Leave with an exit code if there are no logs and no texts.
 
     Logs that appear later are shown as usual."""
@@ -62,7 +62,7 @@ async def open_texts_or_leave(app: Dashboard, code: int) -> None:
         app.leave(code)
 
 
-def use_dashboard(app: Dashboard) -> None:
+def use_dashboard(app: TuimonApp) -> None:
     """Use the user's dashboard from the settings or from a project file; say why a project file is ignored."""
     app.state.own, ignored = load_dashboard(app.settings, app.paths)
     if ignored:
@@ -70,7 +70,7 @@ def use_dashboard(app: Dashboard) -> None:
         app.monitor.post_notice(Notice("warning", ignored))
 
 
-async def check_settings(app: Dashboard) -> None:
+async def check_settings(app: TuimonApp) -> None:
     """List unknown names in the settings as notices. A thread searches for them among the metrics of all runs."""
     check = partial(notices_of, app.settings, app.state.own, app.snapshot.runs)
     for notice in await asyncio.to_thread(lambda: list(check())):

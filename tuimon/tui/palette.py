@@ -17,7 +17,7 @@ from textual.message import Message
 
 from tuimon.panels import Panel, all_panels, arrange, header_panel, why_empty
 from tuimon.text import clean
-from tuimon.tui.action import Action, Dashboard, footer, key_names, relevance
+from tuimon.tui.action import Action, TuimonApp, footer, key_names, relevance
 from tuimon.tui.screens.work_screen import labelled_actions, place_of
 from tuimon.vocabulary import classify
 
@@ -72,7 +72,7 @@ class Palette(CommandPalette):
 class ActionProvider(Provider):
     """The actions of the screen on which the palette was opened, charts of the run, and actions of other screens."""
 
-    app: Dashboard
+    app: TuimonApp
 
     async def discover(self) -> Hits:
         """Yield the actions of the footer first, then the others in the order of the help."""
@@ -159,7 +159,7 @@ class ActionProvider(Provider):
         return place_of(self.screen)
 
 
-def show_panel(app: Dashboard, panel: Panel) -> None:
+def show_panel(app: TuimonApp, panel: Panel) -> None:
     """Close any other screen and display a panel of the dashboard, zoomed."""
     run, state = app.run_shown, app.state
     state.query, state.chosen, state.together, state.all_metrics = "", (), (), False
@@ -172,7 +172,7 @@ def show_panel(app: Dashboard, panel: Panel) -> None:
         app.board.open(index)
 
 
-def open_screen_of(app: Dashboard, where: str, action: Action) -> None:
+def open_screen_of(app: TuimonApp, where: str, action: Action) -> None:
     """Do an action of the dashboard on that of the selected run; of any other, open the screen, or name it if the
     screen `where` has no key that opens it."""
     run = app.run_selected

@@ -26,7 +26,7 @@ from tuimon import lazy_re as re
 from tuimon.model.views import Role
 from tuimon.text import clean
 from tuimon.tui import themes
-from tuimon.tui.action import Dashboard
+from tuimon.tui.action import TuimonApp
 from tuimon.tui.ascii_mode import ascii_only
 
 _MOST = 16
@@ -49,7 +49,7 @@ class Picture(Widget):
     Each row draws all its cells by itself, at its place on the screen, see `changed_cells`.
     """
 
-    app: Dashboard
+    app: TuimonApp
     DEFAULT_CSS = "Picture { width: 1fr; display: none; }"
 
     def __init__(self) -> None:

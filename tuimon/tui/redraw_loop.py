@@ -7,7 +7,7 @@ import time
 from contextlib import ExitStack, suppress
 
 from tuimon.store import Run, Snapshot
-from tuimon.tui.action import Dashboard
+from tuimon.tui.action import TuimonApp
 from tuimon.tui.run_choice import run_with_id
 from tuimon.tui.startup import warm_up
 
@@ -22,7 +22,7 @@ _DETECT_DELAY = 0.1
 class RedrawLoop:
     """Draws the newest snapshot of a monitor. Everything runs on the event loop, except `announce`."""
 
-    def __init__(self, view: Dashboard) -> None:
+    def __init__(self, view: TuimonApp) -> None:
         self._view, self._monitor, self._limiter = view, view.monitor, view.limiter
         self._due = asyncio.Event()
         self._start = ExitStack()

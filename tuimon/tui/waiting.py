@@ -12,7 +12,7 @@ from tuimon.model.views import Role, Row, Rows
 from tuimon.panels import link_row, why_no_match
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, shown_path
-from tuimon.tui.action import Dashboard, key_names
+from tuimon.tui.action import TuimonApp, key_names
 from tuimon.tui.box import CellGrid
 from tuimon.tui.taught_patterns import proposed_patterns
 
@@ -25,7 +25,7 @@ class Waiting(CellGrid):
 
     DEFAULT_CSS = "Waiting { height: 1fr; width: 1fr; }"
 
-    app: Dashboard
+    app: TuimonApp
 
     def update(self, run: Run | None) -> None:
         """run: the run that the filter applies to, which is then the reason that there is nothing to draw."""

@@ -8,7 +8,7 @@
     pair_key("val/cls_loss") == pair_key("train/cls_loss")
     meanings(("loss", "reward"))["loss"]       Meaning as classify() gives it, changed by what else the run logs
 
-All functions are pure and cached. The vocabulary is read from vocabulary.json at the first call, not on import.
+All functions are pure and cached. The vocabulary is read at the first call, not on import.
 """
 
 from tuimon.vocabulary.context import meaning_in, meanings, repeats_along_other_axis, understood_metrics

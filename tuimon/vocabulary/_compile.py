@@ -1,29 +1,17 @@
-"""Compile vocabulary.toml into vocabulary.json, the file that the program loads.
+"""Compile the document of vocabulary.toml; see compiled_toml.py, which runs this file.
 
-The wheel has the compiled file. In a checkout it is written beside the source at the first use, and again when the
-source or this module has changed; where it cannot be written, each start compiles.
-
-Parsing the TOML and compiling some hundred regular expressions at each start would take a twentieth of the time until
-the first curve. Most templates match a few names only: these are listed. Every other template becomes one regular
-expression with the texts that its matches can begin and end with, so that few expressions are tried for a name.
+Most templates match a few names only: these are listed. Every other template becomes one regular expression with the
+texts that its matches can begin and end with, so that few expressions are tried for a name.
 
 The syntax of templates is described at the head of vocabulary.toml.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import re  # the build of the wheel runs this file without the rest of tuimon
-import tomllib
-import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import Any, NamedTuple
 
-SOURCE = Path(__file__).parent / "vocabulary.toml"
-COMPILED = SOURCE.with_suffix(".json")
 _DESCRIPTION = ("id", "label", "panel", "unit", "direction")
 _OVERRIDES = ("label", "unit", "direction", "scale", "sign", "split")
 _WILDCARDS = {"*": "[^/]+", "**": ".+", "#": r"\d+"}
@@ -106,7 +94,7 @@ def expressions(pattern: Mapping[str, Any]) -> Iterator[tuple[str, Template]]:
 
 
 def compile_document(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of vocabulary.json; its keys are described in _document.py."""
+    """Return what the program needs of a vocabulary; the keys are described in _document.py."""
     concepts = document["concept"]
     patterns = [(rank, preference, p) for rank, c in enumerate(concepts) for preference, p in enumerate(c["pattern"])]
     templates = [(number, *pair) for number, (_, _, p) in enumerate(patterns) for pair in expressions(p)]
@@ -160,18 +148,3 @@ def _shortest(texts: Collection[str], at_end: bool = False) -> list[str]:
         return []
     has_edge = str.endswith if at_end else str.startswith
     return sorted(text for text in texts if not any(other != text and has_edge(text, other) for other in texts))
-
-
-def source_key() -> str:
-    """Return a checksum of the source and of this module, such as "8c0f1a2b"."""
-    return f"{zlib.crc32(SOURCE.read_bytes() + Path(__file__).read_bytes()):08x}"
-
-
-def compile_source() -> dict[str, Any]:
-    """Compile vocabulary.toml, and write vocabulary.json beside it if that is possible."""
-    content = {"key": source_key(), **compile_document(tomllib.loads(SOURCE.read_text(encoding="utf-8")))}
-    with suppress(OSError):
-        unfinished = COMPILED.with_name(f"{COMPILED.name}.{os.getpid()}")
-        unfinished.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
-        unfinished.replace(COMPILED)
-    return content

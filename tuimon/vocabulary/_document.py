@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
+
+from tuimon.compiled_toml import load_toml
 
 MAX_NAME = 400
 """Longer names are not matched, so that the time that any name takes is bounded."""
@@ -12,7 +14,7 @@ MAX_NAME = 400
 
 @cache
 def compiled() -> dict[str, Any]:
-    """Load vocabulary.json, which _compile.py writes, or compile vocabulary.toml if it has changed.
+    """Return the content of vocabulary.toml as _compile.py arranges it.
 
     names, phases, phase_names: tables of vocabulary.toml. concepts: the fields of Concept except the rank. patterns:
     (rank of the concept, preference, the fields of Meaning that differ from the concept's). exact: for each listed name
@@ -21,12 +23,4 @@ def compiled() -> dict[str, Any]:
     these, unless the list is empty. words, stems: tables of vocabulary.toml. stem_whole, stem_end, stem_begin: for the
     stems that may be a whole name, its end or its beginning, the index in `stems`.
     """
-    import orjson
-
-    from tuimon.vocabulary._compile import COMPILED, compile_source, source_key
-
-    with suppress(OSError, orjson.JSONDecodeError):
-        content: dict[str, Any] = orjson.loads(COMPILED.read_bytes())
-        if content.get("key") == source_key():
-            return content
-    return compile_source()
+    return load_toml(Path(__file__).with_name("vocabulary.toml"))

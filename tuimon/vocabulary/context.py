@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from tuimon.vocabulary.meaning import OTHER, Meaning, classify
+from tuimon.vocabulary.meaning import OTHER, OTHER_VALIDATION, Meaning, classify
 from tuimon.vocabulary.names import without_reducer
 from tuimon.vocabulary.words import words_of
 
@@ -65,7 +65,7 @@ def meanings(metrics: tuple[str, ...]) -> Mapping[str, Meaning]:
         elif preferences and meaning.concept == "success.pref":
             known[name] = replace(meaning, label="preference accuracy")
         elif meaning.concept == "reward.val_bare" and not rewards and "reward.val" not in concepts:
-            known[name] = Meaning("other", "other", "", "1", "neutral", split="val")
+            known[name] = OTHER_VALIDATION
     return MappingProxyType(known)
 
 

@@ -21,7 +21,7 @@ from tuimon.vocabulary.units import (
     spelled_unit,
     time_unit,
     unit_as_logged,
-    with_time_unit,
+    with_seconds,
     without_time_unit,
 )
 from tuimon.vocabulary.words import Words, canonical, words_of
@@ -101,7 +101,7 @@ class Meaning(Struct, frozen=True):
 
 
 OTHER = Meaning("other", "other", "", "1", "neutral")
-_OTHER_VALIDATION = Meaning("other", "other", "", "1", "neutral", split="val")
+OTHER_VALIDATION = Meaning("other", "other", "", "1", "neutral", split="val")
 
 
 @cache
@@ -177,7 +177,7 @@ def classify(name: str) -> Meaning:
         return user_meaning
     meaning = _known_meaning(name)
     if meaning.unit in _MEASURED and _SHARE.search(name):
-        return _OTHER_VALIDATION if meaning.split == "val" else OTHER
+        return OTHER_VALIDATION if meaning.split == "val" else OTHER
     if meaning.scale != 1.0:
         return meaning
     unit = _unit_of_name(name, meaning.unit)
@@ -224,7 +224,7 @@ def _timer_with_unit(name: str) -> Meaning | None:
     """
     if name in compiled()["exact"] or not time_unit(name):
         return None
-    names = (without_time_unit(name), with_time_unit(name, "s"))
+    names = (without_time_unit(name), with_seconds(name))
     spellings = dict.fromkeys((*names, *map(canonical, names)))
     readings = (_match(reading, split) for timer in spellings for reading, split in _split_readings(timer))
     return next((known for known in readings if known.concept in _TIMERS and known.split == "train"), None)
@@ -263,7 +263,7 @@ def _meaning_by_words(name: str, known: Meaning) -> Meaning:
             return meaning
     validation = words.mark == "val"
     if known.concept == "other" or (known.concept == "reward.val_bare" and not name.startswith("eval/")):
-        return _OTHER_VALIDATION if validation else OTHER
+        return OTHER_VALIDATION if validation else OTHER
     return replace(known, split="val") if validation else known
 
 

@@ -132,10 +132,10 @@ def without_time_unit(name: str) -> str:
     return match["head"] + match["tail"] if match else name
 
 
-def with_time_unit(name: str, unit: str) -> str:
-    """Return the name of a metric with another unit of time, spelled with "_"."""
+def with_seconds(name: str) -> str:
+    """Return the name of a metric with "_s" in place of its unit of time."""
     match = _timed(name)
-    return f"{match['head']}_{unit}{match['tail']}" if match else name
+    return f"{match['head']}_s{match['tail']}" if match else name
 
 
 @lru_cache(maxsize=65536)

@@ -67,15 +67,12 @@ class _Tables(NamedTuple):
     """Last words of stems; the last two if the last is a number."""
     first: frozenset[str]
     """First words of the stems that may begin a name."""
-    glued: re.Pattern[str]
-    """Matches "valloss"."""
 
 
 @cache
 def _word_tables() -> _Tables:
     content = compiled()
     words, whole = content["words"], content["stem_whole"]
-    splits, single = [*words["validation"], *words["train"]], [stem for stem in whole if "_" not in stem]
     return _Tables(
         frozenset(words["validation"]),
         frozenset(words["train"]),
@@ -87,7 +84,6 @@ def _word_tables() -> _Tables:
         content["stem_begin"],
         frozenset(_last(stem.split("_")) for stem in whole),
         frozenset(stem.split("_")[0] for stem in content["stem_begin"]),
-        re.compile(rf"({'|'.join(splits)})({'|'.join(single)})"),
     )
 
 
@@ -156,8 +152,10 @@ def pair_key(name: str) -> str:
 def _unglued(word: str) -> tuple[str, ...]:
     """Split a word like "valloss"."""
     tables = _word_tables()
-    match = tables.glued.fullmatch(word) if len(word) > 4 and word not in tables.whole else None
-    return match.groups() if match else (word,)
+    for end in range(1, len(word)) if len(word) > 4 and word not in tables.whole else ():
+        if word[end:] in tables.whole and (word[:end] in tables.validation or word[:end] in tables.train):
+            return word[:end], word[end:]
+    return (word,)
 
 
 class _Part(NamedTuple):

@@ -1,8 +1,7 @@
 """The live page: runs in a browser, changed by server-sent events while the logs grow.
 
-    boards      the HTML of the parts of the page, drawn once for all pages and versioned
-    texts       the best and worst generated texts of a run, as long as its page has them in view
-    hub         which pages are open, what they have in view, and when to draw
+    hub         which pages are open, what they have in view, and when to draw; the HTML of each run's page, drawn once
+                for all open pages and versioned, and its best and worst texts while they are in view
     guard       which requests are answered: the token, Host and Origin
     server      the addresses; only here is aiohttp
 

@@ -53,9 +53,9 @@ class OpenPage:
 class Hub:
     """Draws for the open pages. All methods but `announce` belong to the thread of the event loop."""
 
-    def __init__(self, snapshot: Callable[[], Snapshot], boards: RunPages) -> None:
+    def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
         self._snapshot = snapshot
-        self._boards = boards
+        self.run_pages = RunPages()
         self.pages: dict[str, OpenPage] = {}
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
@@ -93,11 +93,11 @@ class Hub:
             return snapshot.newest_run
         return next((run for run in snapshot.runs if run_key(run) == key), None)
 
-    async def board(self, key: str) -> RunPage | None:
-        """Return the board of a run with its first parts drawn."""
+    async def run_page(self, key: str) -> RunPage | None:
+        """Return the page of a run with its first parts drawn."""
         async with self._drawing:
             await asyncio.to_thread(self._draw, {key: None})
-        return self._boards.get(key)
+        return self.run_pages.get(key)
 
     async def run(self) -> None:
         """Draw until cancelled."""
@@ -113,7 +113,7 @@ class Hub:
             if self.pages:
                 async with self._drawing:
                     wanted = self._wanted()
-                    self._boards.keep_only(wanted)
+                    self.run_pages.keep_only(wanted)
                     used = await asyncio.to_thread(self._draw, wanted)
                 for page in tuple(self.pages.values()):
                     page.changed.set()
@@ -131,12 +131,12 @@ class Hub:
         return wanted
 
     def _draw(self, wanted: dict[str, set[str] | None]) -> float:
-        """Update the boards of these runs; return the processor time (s)."""
+        """Update the pages of these runs; return the processor time (s)."""
         begun, snapshot, now = time.thread_time(), self._snapshot(), time.time()
         runs = {run_key(run): run for run in snapshot.runs}
         for key, parts in wanted.items():
             if key in runs:
-                self._boards.update(runs[key], snapshot, now, parts)
+                self.run_pages.update(runs[key], snapshot, now, parts)
         return time.thread_time() - begun
 
 
@@ -193,23 +193,23 @@ class RunPage:
 
 
 class RunPages:
-    """The boards of the runs whose pages have been asked for. `update` must not run in two threads at once."""
+    """The pages of the runs that have been asked for. `update` must not run in two threads at once."""
 
     def __init__(self) -> None:
         self.epoch = secrets.token_hex(4)
         """Distinguishes the versions from those of an earlier server at the same address."""
         self._version = 0
-        self._boards: dict[str, RunPage] = {}
+        self._pages: dict[str, RunPage] = {}
         self._texts: dict[str, RunTexts] = {}
 
     def get(self, key: str) -> RunPage | None:
-        """Return the board of a run, or None if it was never updated."""
-        return self._boards.get(key)
+        """Return the page of a run, or None if it was never updated."""
+        return self._pages.get(key)
 
     def update(self, run: Run, snapshot: Snapshot, now: float, wanted: Collection[str] | None) -> None:
         """Draw the wanted parts whose data has changed. wanted: keys of parts; None: the first parts."""
         key = run_key(run)
-        before = self._boards.get(key)
+        before = self._pages.get(key)
         slots = page_parts.slots(run, snapshot)
         if wanted is None:
             wanted = {slot.key for slot in slots[:FIRST_SLOTS]}
@@ -227,12 +227,12 @@ class RunPages:
                 html = page_parts.draw(slot, run, snapshot, now, samples)
                 version = part.version if part is not None and part.html == html else self._next()
                 parts[slot.key] = DrawnSlot(version, html, inputs)
-        self._boards[key] = RunPage(slots, layout_version, parts, len(run.metrics))
+        self._pages[key] = RunPage(slots, layout_version, parts, len(run.metrics))
 
     def keep_only(self, keys: Collection[str]) -> None:
-        """Forget the boards of other runs, which hold memory."""
-        for key in self._boards.keys() - set(keys):
-            del self._boards[key]
+        """Forget the pages of other runs, which hold memory."""
+        for key in self._pages.keys() - set(keys):
+            del self._pages[key]
             self._texts.pop(key, None)
 
     def _next(self) -> int:

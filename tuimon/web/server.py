@@ -24,7 +24,7 @@ from tuimon.exports.html.parts import run_key
 from tuimon.monitor.process import ReaderProcess
 from tuimon.text import clean
 from tuimon.web.guard import BACKLOG, HEADERS, Connections, Guard
-from tuimon.web.hub import MAX_KEYS, MAX_PAGES, Hub, OpenPage, RunPages
+from tuimon.web.hub import MAX_KEYS, MAX_PAGES, Hub, OpenPage
 
 KEEP_ALIVE = 15.0
 """Seconds after which a comment is sent to an idle page."""
@@ -49,8 +49,7 @@ class Server:
     def __init__(self, monitor: ReaderProcess, guard: Guard) -> None:
         self._monitor = monitor
         self._guard = guard
-        self._boards = RunPages()
-        self._hub = Hub(monitor.snapshot, self._boards)
+        self._hub = Hub(monitor.snapshot)
         self._reporting = asyncio.Lock()
         self.note_request: Callable[[web.Request], None] = lambda request: None
         """Is called with each request before it is answered."""
@@ -90,14 +89,14 @@ class Server:
     async def _page(self, request: web.Request) -> web.StreamResponse:
         key = request.query.get("run", "")
         run = self._hub.run_of(key)
-        board = None if run is None else await self._hub.board(run_key(run))
-        if run is None or board is None:
+        drawn = None if run is None else await self._hub.run_page(run_key(run))
+        if run is None or drawn is None:
             if key:
                 raise web.HTTPNotFound(text="There is no such run any more.\n")
             return _html(report.live_page(None, (), {}, ""))
-        drawn = {key: part.html for key, part in board.parts.items()}
-        since = f"{self._boards.epoch}-{board.version}"
-        return _html(report.live_page(run, board.slots, drawn, since))
+        parts = {key: part.html for key, part in drawn.parts.items()}
+        since = f"{self._hub.run_pages.epoch}-{drawn.version}"
+        return _html(report.live_page(run, drawn.slots, parts, since))
 
     async def _asset(self, request: web.Request) -> web.StreamResponse:
         name = request.match_info["file"]
@@ -128,7 +127,7 @@ class Server:
             raise web.HTTPServiceUnavailable(text="Too many pages are open.\n", headers={"Retry-After": "10"})
         since = request.headers.get("Last-Event-ID") or request.query.get("since", "")
         match = _VERSION.fullmatch(since)
-        sent = int(match[2]) if match and match[1] == self._boards.epoch else 0
+        sent = int(match[2]) if match and match[1] == self._hub.run_pages.epoch else 0
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         # a page that is closed while an event is written is no fault
@@ -142,9 +141,9 @@ class Server:
     async def _send_changes(self, response: web.StreamResponse, page: OpenPage) -> None:
         """Send what a page does not have yet, then wait for the next round."""
         page.changed.clear()
-        board = self._boards.get(page.run)
-        if board is not None and (event := board.event(self._boards.epoch, page.sent)):
-            page.sent = board.version
+        drawn = self._hub.run_pages.get(page.run)
+        if drawn is not None and (event := drawn.event(self._hub.run_pages.epoch, page.sent)):
+            page.sent = drawn.version
             await _write_chunk(response, event)
         try:
             await asyncio.wait_for(page.changed.wait(), KEEP_ALIVE)

@@ -9,16 +9,16 @@ collective that timed out) count until metrics continue, and are reported with t
 
 from __future__ import annotations
 
-import tomllib
 from math import isnan
 from pathlib import Path
 
 from tuimon import lazy_re as re
+from tuimon.compiled_toml import load_toml
 from tuimon.formats.console.families import Line, Sink
 from tuimon.formats.console.families._line import PROGRESS_BAR, plain
 from tuimon.model.points import Fact, Item, Topic
 
-_KNOWN = tomllib.loads(Path(__file__).with_name("outcomes.toml").read_text(encoding="utf-8"))
+_KNOWN = load_toml(Path(__file__).with_name("outcomes.toml"))
 _FINISHED, _LAST_WORDS, _STOPPED_EARLY, _KILLED = (
     re.compile("|".join(_KNOWN[kind])) for kind in ("finished", "last_words", "stopped_early", "killed")
 )

@@ -23,8 +23,7 @@ from tuimon.model.points import Floats, Ids, Steps
 
 MAX_KNOWN = 1 << 18
 """Summaries that are remembered; events with others are decoded one by one."""
-_LONGEST_POWER = 12
-_LONGEST = 1 << _LONGEST_POWER  # bytes of an event; the contributions to its checksum are tabulated
+_LONGEST = 1 << 12  # bytes of an event; the contributions to the checksum of the longest one are tabulated
 _MAX_LAYOUTS = 8  # layouts of summaries of the same length
 _LEAST = 4  # events of the same length below which decoding them one by one is faster
 _WALL_KEY, _STEP_KEY = 0x09, 0x10
@@ -119,8 +118,9 @@ class _Heads:
         self.steps: Steps = np.zeros(len(starts), np.int64)
         lengths = ends - starts
         fits = (buffer[starts] == _WALL_KEY) & (lengths < _LONGEST)
-        table = contributions(_LONGEST_POWER).ravel()
-        last = np.where(fits, lengths - 1, _STEP + 10) << 8  # place of byte 0 in the table
+        last = np.where(fits, lengths - 1, _STEP + 10)
+        table = contributions(max(_STEP + 10, int(last.max())).bit_length()).ravel()
+        last <<= 8  # place of byte 0 in the table
         self.walls: Floats = _gathered(buffer, "<f8", starts + _WALL)
         self.checksums: Words = ~unmasked(_gathered(buffer, "<u4", ends)) ^ table.take(last + (_WALL_KEY ^ 255))
         for place, column in enumerate(self.walls.view(np.uint8).reshape(-1, 8).T, _WALL):
@@ -154,7 +154,7 @@ class _Layout:
         for place, size in fields:
             mask[place : place + size] = 0
         self._mask = mask.view(np.uint64)
-        self._table = contributions(_LONGEST_POWER)
+        self._table = contributions(length.bit_length())
         self._differing = [byte for place, size in fields for byte in range(place, place + size)]
         edges = [0, *(edge for place, size in sorted(fields) for edge in (place, place + size)), length]
         self._fixed = list(zip(edges[::2], edges[1::2], strict=True))

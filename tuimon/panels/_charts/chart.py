@@ -364,7 +364,7 @@ def _table(plot: _Plot) -> Rows:
                 name = f"{name} {FAILURE_SIGN}"
             lines.append(replace(stroke, traces=(trace,), label=name))
     name_width = 0 if overlaid else plot.size.width // 2
-    rows = line_table(lines, plot.symbols, options.cursor, plot.size.width, window, plot.place, name_width)
+    rows = line_table(lines, options.cursor, plot.size.width, window, plot.place, name_width)
     own = next((stroke for stroke in strokes if any(trace.run.id == run.id for trace in stroke.traces)), None)
     legend = milestone_legend(run)
     if own is None or not legend:

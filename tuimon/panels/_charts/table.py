@@ -9,7 +9,7 @@ from tuimon.analysis.aligned_steps import step_name
 from tuimon.draw.numbers import format_exact, format_value, thousands
 from tuimon.draw.rows import stripped_row
 from tuimon.draw.table import aligned
-from tuimon.model.views import Role, Rows, Span, Symbols
+from tuimon.model.views import Role, Rows, Span
 from tuimon.panels._charts.captions import cursor_value, superseded_value
 from tuimon.panels._charts.traces import Stroke, Trace
 from tuimon.store import METRIC_AXIS, Curve, CurvePoint
@@ -23,7 +23,6 @@ _LABEL = 32
 
 def line_table(
     lines: Sequence[Stroke],
-    symbols: Symbols,
     cursor: int | None,
     width: int,
     window: tuple[float, float] | None,
@@ -38,7 +37,6 @@ def line_table(
     these are more than MOST_WITHIN. Columns that do not fit are left out from the right. place: where the cursor is on
     the axis, "" for its step. name_width: maximum cells of a name, 0 for those of a run's name.
     """
-    sign = "+-" if symbols is Symbols.ASCII else "±"
     traces = [line.traces[0] for line in lines]
     within = [] if window is None else [trace.curve.within(*window, trace.scale) for trace in traces]
     known = [curve for curve in within if curve is not None]
@@ -49,24 +47,24 @@ def line_table(
     axis = clean(scale.name.removeprefix(METRIC_AXIS)) if _is_placed(traces[0]) else steps
     samples = (f"{name} @ {axis}" for name in ("last", "min", "max"))
     at_cursor = () if cursor is None else (place or f"{steps} {cursor}",)
-    heads = (in_view, *at_cursor, *samples, f"mean {sign} deviation", "points", "from")
+    heads = (in_view, *at_cursor, *samples, "mean ± deviation", "points", "from")
     name_width = name_width or min(_LABEL, width // 4)
     names = fit_distinct([clean(line.label) for line in lines], name_width)
     spans: list[list[Span]] = [[(head, Role.MUTED) for head in heads]]
     for line, curve, name in zip(lines, curves, names, strict=True):
-        title, *values = _cells(line.traces[0], curve, f"{line.glyph or '●'} {name}", sign)
+        title, *values = _cells(line.traces[0], curve, f"{line.glyph or '●'} {name}")
         spans.append([(title, line.role), *((value, Role.TEXT) for value in values)])
     return tuple(map(stripped_row, aligned(spans, width, left=range(len(heads)))))
 
 
-def _cells(trace: Trace, curve: Curve, name: str, sign: str) -> tuple[str, ...]:
+def _cells(trace: Trace, curve: Curve, name: str) -> tuple[str, ...]:
     """Return the cells of a row with the statistics of these points of the curve."""
     factor = trace.factor
     least, most = (curve.min, curve.max) if factor > 0 else (curve.max, curve.min)
     statistics = curve.mean_variance
     mean = "-"
     if statistics.count and math.isfinite(statistics.mean):
-        mean = f"{format_value(statistics.mean * factor)} {sign} {format_value(statistics.deviation * abs(factor))}"
+        mean = f"{format_value(statistics.mean * factor)} ± {format_value(statistics.deviation * abs(factor))}"
     at_cursor: tuple[str, ...] = ()
     if trace.step is not None:
         at_cursor = ("".join(cursor_value(trace, None)) + superseded_value(trace, None),)

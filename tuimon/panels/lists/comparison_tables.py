@@ -19,7 +19,7 @@ from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_duration, format_exact, format_number, format_value
 from tuimon.draw.table import TextColumn, TextTable, table_rows
-from tuimon.model.views import Role, Row, Symbols
+from tuimon.model.views import Role, Row
 from tuimon.panels._metrics import SECONDARY_PANELS, label_of
 from tuimon.panels.lists.comparison import Comparison
 from tuimon.redact import redacted
@@ -32,7 +32,6 @@ _PARTIAL, _NAMED = 8, 3
 """Number of settings of the same runs only up to which they are listed, and of those named if they are more."""
 _NARROWEST = 16
 """Minimum width of a sentence on the screen."""
-_ASCII = str.maketrans({"±": "+-", "≈": "~", "…": "..."})
 _NEEDED = 3
 """Columns of a table after the names that are never left out."""
 _WORDS = frozenset({"state", "remark", "path", "note", "until"})
@@ -88,15 +87,13 @@ def comparison_tables(comparison: Comparison, now: float, full: bool = False) ->
         yield _by_run("Best checkpoint", comparison, rows, _CELL)
 
 
-def screen_rows(comparison: Comparison, now: float, symbols: Symbols, width: int) -> list[Row]:
+def screen_rows(comparison: Comparison, now: float, width: int) -> list[Row]:
     """Return the sentences and tables as rows. Sentences are wrapped at `width` cells; tables are as wide as needed."""
     rows: list[Row] = [row for sentence in comparison.sentences for row in _wrapped(sentence, width, Role.VALUE)]
     for table in comparison_tables(comparison, now):
         rows += [(), ((table.title, Role.TITLE),), *table_rows(table)]
         rows += _wrapped(table.note, width, Role.MUTED) if table.note else []
-    if symbols is not Symbols.ASCII:
-        return rows
-    return [tuple((text.translate(_ASCII), role) for text, role in row) for row in rows]
+    return rows
 
 
 def _wrapped(text: str, width: int, role: Role) -> list[Row]:
@@ -241,7 +238,7 @@ def _settings(comparison: Comparison, full: bool) -> Iterator[TextTable]:
                 listed = [setting for setting in listed if setting[0] not in names]
                 having = [clean(label) for label, absent in zip(comparison.labels, missing, strict=True) if not absent]
                 named = ", ".join(map(clean, names[:_NAMED]))
-                notes.append(f"only in {', '.join(having)}: {named} … {len(names)} settings (--all lists them)")
+                notes.append(f"{len(names)} settings only in {', '.join(having)}, such as {named} (--all lists them)")
         if count := len(comparison.same):
             notes.append(f"{count} setting{'s are' if count != 1 else ' is'} the same")
     if not (comparison.differences or comparison.same):

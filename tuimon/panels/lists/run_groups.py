@@ -17,7 +17,7 @@ from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
 from tuimon.draw.table import cursor_sign
-from tuimon.model.views import Role, Row, Span, Symbols
+from tuimon.model.views import Role, Row, Span
 from tuimon.panels._charts.overlay_lines import seed_group_key
 from tuimon.panels._metrics import MetricReading
 from tuimon.panels._run_facts import settings_of
@@ -156,10 +156,9 @@ def _values(runs: Sequence[Run], listing: Listing) -> Iterator[Span]:
     if alike:
         numbers = [value for value, _ in known]
         deviation = statistics(np.array(numbers)).deviation
-        sign = "+-" if listing.symbols is Symbols.ASCII else "±"
         error = format_value(deviation / math.sqrt(len(known)))
         yield f"  {label} ", Role.MUTED
-        yield f"{format_value(sum(numbers) / len(known))} {sign} {error} SE, SD {format_value(deviation)}", Role.VALUE
+        yield f"{format_value(sum(numbers) / len(known))} ± {error} SE, SD {format_value(deviation)}", Role.VALUE
     is_falling = falls(readings[0][1].meaning)
     value, run = (min if is_falling else max)(known, key=lambda pair: pair[0])
     if len(known) > 1 and not alike:

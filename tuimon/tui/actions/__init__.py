@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from tuimon.analysis.metric_filter import nearest
 from tuimon.errors import UsageError
-from tuimon.tui.action import Action, Dashboard
+from tuimon.tui.action import Action, TuimonApp
 from tuimon.tui.screens.work_screen import WorkScreen
 
 TABLE = Path(__file__).parent / "keys.txt"
@@ -52,7 +52,7 @@ def _rows(table: str) -> Iterator[Action]:
             )
 
 
-def _do(function: str, method: str, opens: str, app: Dashboard) -> None:
+def _do(function: str, method: str, opens: str, app: TuimonApp) -> None:
     screen = app.screen
     if opens and isinstance(screen, WorkScreen) and screen.shows == opens:
         screen.leave()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.store import Run
 from tuimon.text import clean
-from tuimon.tui.action import Dashboard
+from tuimon.tui.action import TuimonApp
 
 
 def alert_places(alerts: Sequence[Alert], run: Run) -> list[Alert]:
@@ -38,7 +38,7 @@ def _chart_of(alert: Alert, run: Run) -> str:
     return alert.metric if alert.metric in run.metrics else ""
 
 
-def go(app: Dashboard, by: int) -> None:
+def go(app: TuimonApp, by: int) -> None:
     """Show the chart of the next alert (by = 1) or the previous one (-1), with the cursor at its step."""
     run, chosen = app.run_shown, app.state.chosen
     places = [] if run is None else alert_places((*app.snapshot.alerts, *app.snapshot.resolved), run)

@@ -11,7 +11,7 @@ from tuimon.store import METRIC_AXIS, Run
 from tuimon.store.axes import counter_candidates
 from tuimon.text import clean
 from tuimon.tui import screens
-from tuimon.tui.action import Dashboard
+from tuimon.tui.action import TuimonApp
 from tuimon.tui.actions import explore
 from tuimon.tui.actions.views import selected_metric, show_scatter
 
@@ -25,7 +25,7 @@ _MESSAGES = {
 }
 
 
-def next_axis(app: Dashboard) -> None:
+def next_axis(app: TuimonApp) -> None:
     run, options = app.run_shown, app.state.options
     axes = run.axes() if run is not None else ("step",)
     current = options.axis_of(run)
@@ -45,7 +45,7 @@ def _no_axis(run: Run | None) -> str:
     return f"The run logs only {word}s: no times, {others}"
 
 
-def axis_metric(app: Dashboard) -> None:
+def axis_metric(app: TuimonApp) -> None:
     """Draw against the selected metric of the metric list or of the dashboard; again: against steps."""
     if isinstance(app.screen, screens.MetricBrowser) and app.screen.swap():
         return
@@ -65,7 +65,7 @@ def axis_metric(app: Dashboard) -> None:
         app.say(f"{clean(name)} does not grow, so that no curve can be drawn over it: here are pairs at equal steps")
 
 
-def next_scale(app: Dashboard) -> None:
+def next_scale(app: TuimonApp) -> None:
     options = app.state.options
     scale = _next(Y_SCALES, options.y_scale)
     if options.y_scale == "auto" and _scales_shown(app) == {scale}:
@@ -74,13 +74,13 @@ def next_scale(app: Dashboard) -> None:
     app.say(_MESSAGES[scale])
 
 
-def _scales_shown(app: Dashboard) -> set[str]:
+def _scales_shown(app: TuimonApp) -> set[str]:
     """Return the y scales of the charts on the page, or of the zoomed one."""
     views = (box.view for box in app.board.boxes[: len(app.board.places)])
     return {view.y.scale for view in views if isinstance(view, ChartView) and view.lines}
 
 
-def next_range(app: Dashboard) -> None:
+def next_range(app: TuimonApp) -> None:
     """Go from full to robust to the present limits of this chart, fixed."""
     options, panel = app.state.options, app.board.panel
     if panel is not None and options.fixed_limits(panel.id) is not None:
@@ -101,7 +101,7 @@ def _next(order: tuple[str, ...], current: str) -> str:
     return order[(order.index(current) + 1) % len(order)] if current in order else order[0]
 
 
-def smooth(app: Dashboard, by: int) -> None:
+def smooth(app: TuimonApp, by: int) -> None:
     """Smooth more (by = 1) or less (-1)."""
     options = app.state.options
     nearest = min(range(len(SMOOTHINGS)), key=lambda index: abs(SMOOTHINGS[index] - options.weight))
@@ -111,7 +111,7 @@ def smooth(app: Dashboard, by: int) -> None:
     app.state.options = replace(options, smoothing=smoothing)
 
 
-def resize(app: Dashboard, larger: int) -> None:
+def resize(app: TuimonApp, larger: int) -> None:
     """Zoom x of a zoomed chart, or else make charts larger (1) or smaller (-1)."""
     if app.board.zoomed:
         explore.zoom_x(app, explore.ZOOM**-larger)
@@ -119,7 +119,7 @@ def resize(app: Dashboard, larger: int) -> None:
         app.resize_charts(larger)
 
 
-def stretch(app: Dashboard, taller: int) -> None:
+def stretch(app: TuimonApp, taller: int) -> None:
     """Show a smaller range of y (1) or a larger one (-1)."""
     if app.board.zoomed:
         explore.stretch(app, explore.ZOOM**-taller)
@@ -127,6 +127,6 @@ def stretch(app: Dashboard, taller: int) -> None:
         app.say("Zoom a chart first: press enter")
 
 
-def ask_step(app: Dashboard) -> None:
+def ask_step(app: TuimonApp) -> None:
     """Ask for a step, or for a range of steps."""
     app.ask("go to", f"steps: {explore.GO_TO_FORMS}", partial(explore.go_to, app))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from tuimon.panels import CurvePanel, axis_word, plural
 from tuimon.store import Curve
 from tuimon.text import clean
-from tuimon.tui.action import Dashboard
+from tuimon.tui.action import TuimonApp
 from tuimon.tui.copying import copy
 from tuimon.tui.screens.work_screen import WorkScreen
 
 
-def _leading(app: Dashboard) -> Curve | None:
+def _leading(app: TuimonApp) -> Curve | None:
     """Return the leading curve of the selected chart. Without one, display why and return None."""
     run, panel = app.run_shown, app.board.panel
     if run is None or not isinstance(panel, CurvePanel):
@@ -23,7 +23,7 @@ def _leading(app: Dashboard) -> Curve | None:
     return curve
 
 
-def copy_selected(app: Dashboard) -> None:
+def copy_selected(app: TuimonApp) -> None:
     """Copy what the screen has selected, or the last value of the selected chart."""
     if not isinstance(app.screen, WorkScreen):
         _value(app)
@@ -33,14 +33,14 @@ def copy_selected(app: Dashboard) -> None:
         copy(app, *copied)
 
 
-def _value(app: Dashboard) -> None:
+def _value(app: TuimonApp) -> None:
     curve = _leading(app)
     if curve is not None:
         value = repr(float(curve.values[-1]))
         copy(app, value, f"{clean(curve.metric)} at {axis_word(app.run_shown, 'step')} {int(curve.steps[-1])}: {value}")
 
 
-def copy_series(app: Dashboard) -> None:
+def copy_series(app: TuimonApp) -> None:
     curve = _leading(app)
     if curve is None:
         return

@@ -18,7 +18,7 @@ from tuimon.model.views import ChartView
 from tuimon.panels import ChartOptions, axis_word, window_limits
 from tuimon.store import METRIC_AXIS, Curve, Run
 from tuimon.text import clean
-from tuimon.tui.action import Dashboard
+from tuimon.tui.action import TuimonApp
 
 PAN = 0.25
 """Fraction of the width by which a key moves the window; limits move by half this fraction of their height."""
@@ -26,7 +26,7 @@ ZOOM = 2.0
 WHEEL = 1.25
 
 
-def chart(app: Dashboard) -> ChartView | None:
+def chart(app: TuimonApp) -> ChartView | None:
     """Return the selected chart as it is shown now. If no chart is selected, display that and return None."""
     run, panel = app.run_shown, app.board.panel
     if run is None or panel is None:
@@ -41,14 +41,14 @@ def chart(app: Dashboard) -> ChartView | None:
     return None
 
 
-def _show(app: Dashboard, **changes: Any) -> None:
+def _show(app: TuimonApp, **changes: Any) -> None:
     app.state.options = replace(app.state.options, **changes)
 
 
 # ---------------------------------------------------------------- the window
 
 
-def pan(app: Dashboard, part: float) -> None:
+def pan(app: TuimonApp, part: float) -> None:
     """Move the window along x by a fraction of its width; > 0 is towards the end."""
     view = chart(app)
     if view is None:
@@ -62,7 +62,7 @@ def pan(app: Dashboard, part: float) -> None:
     _show(app, window=window)
 
 
-def zoom_x(app: Dashboard, factor: float, center: float | None = None) -> None:
+def zoom_x(app: TuimonApp, factor: float, center: float | None = None) -> None:
     """Scale the window by `factor` around `center`; None: around the cursor, or else around the middle or the end."""
     view = chart(app)
     if view is None:
@@ -78,7 +78,7 @@ def zoom_x(app: Dashboard, factor: float, center: float | None = None) -> None:
         _show(app, window=window)
 
 
-def to_end(app: Dashboard) -> None:
+def to_end(app: TuimonApp) -> None:
     """Move the window to the newest point and follow it; its width stays."""
     window = app.state.options.window
     if window is None:
@@ -87,7 +87,7 @@ def to_end(app: Dashboard) -> None:
         _show(app, window=Window(window.span))
 
 
-def to_begin(app: Dashboard) -> None:
+def to_begin(app: TuimonApp) -> None:
     """Move the window to the first point; its width stays."""
     window, view = app.state.options.window, chart(app)
     if view is None or view.extent is None:
@@ -98,7 +98,7 @@ def to_begin(app: Dashboard) -> None:
         _show(app, window=Window(window.span, view.extent[0] + window.span))
 
 
-def reset(app: Dashboard) -> None:
+def reset(app: TuimonApp) -> None:
     """Return to the default view of charts: window, limits, cursor, smoothing, scale, range of y and axis."""
     options = app.state.options
     words = [
@@ -114,7 +114,7 @@ GO_TO_FORMS = "150, 150-200, 120-, -50"
 _RANGE = re.compile(r"(\d{0,18})\s*(-|\.\.|to|–)?\s*(\d{0,18})")
 
 
-def go_to(app: Dashboard, text: str) -> None:
+def go_to(app: TuimonApp, text: str) -> None:
     """Put the cursor on a step, or show a range of steps; see GO_TO_FORMS."""
     run, panel, typed = app.run_shown, app.board.panel, text.strip().lower().replace(",", "")
     if run is None or not typed:
@@ -149,22 +149,22 @@ def go_to(app: Dashboard, text: str) -> None:
 # ---------------------------------------------------------------- the limits
 
 
-def move_up(app: Dashboard, part: float) -> None:
+def move_up(app: TuimonApp, part: float) -> None:
     """Move the limits along y by a fraction of their height and fix them."""
     _limit(app, lambda view: moved_up(view.y, part))
 
 
-def stretch(app: Dashboard, factor: float) -> None:
+def stretch(app: TuimonApp, factor: float) -> None:
     """Scale the limits by `factor` around their middle and fix them."""
     _limit(app, lambda view: stretched(view.y, factor))
 
 
-def hold_limits(app: Dashboard) -> None:
+def hold_limits(app: TuimonApp) -> None:
     """Fix the present limits of the selected chart."""
     _limit(app, lambda view: (view.y.low, view.y.high))
 
 
-def _limit(app: Dashboard, limits_of: Callable[[ChartView], tuple[float, float] | None]) -> None:
+def _limit(app: TuimonApp, limits_of: Callable[[ChartView], tuple[float, float] | None]) -> None:
     view, panel = chart(app), app.board.panel
     if view is None or panel is None:
         return
@@ -188,7 +188,7 @@ def _step(curve: Curve, row: int) -> int:
     return row if curve.ordinal else int(curve.steps[row])
 
 
-def put_cursor(app: Dashboard, cell: int) -> None:
+def put_cursor(app: TuimonApp, cell: int) -> None:
     """Put the cursor on the last point at or before a cell of the zoomed chart."""
     view = chart(app)
     if view is not None:
@@ -208,7 +208,7 @@ def with_cursor(options: ChartOptions, run: Run, step: int) -> ChartOptions:
     return replace(options, cursor=step, window=window)
 
 
-def toggle_cursor(app: Dashboard) -> None:
+def toggle_cursor(app: TuimonApp) -> None:
     """Put the cursor on the last visible point, or remove it."""
     if app.state.options.cursor is not None:
         _show(app, cursor=None)
@@ -216,14 +216,14 @@ def toggle_cursor(app: Dashboard) -> None:
         _put(app, view, view.x.high)
 
 
-def _put(app: Dashboard, view: ChartView, x: float) -> None:
+def _put(app: TuimonApp, view: ChartView, x: float) -> None:
     run = app.run_shown
     if run is not None:
         curve = _leading(run, view)
         _show(app, cursor=_step(curve, curve.row_near(x, run.scale(app.options.axis_of(run)))))
 
 
-def move_cursor(app: Dashboard, cells: int) -> None:
+def move_cursor(app: TuimonApp, cells: int) -> None:
     """Move the cursor by `cells`, at least to the next point in that direction; the window moves with it."""
     run, step = app.run_shown, app.state.options.cursor
     if step is None:
@@ -249,7 +249,7 @@ def move_cursor(app: Dashboard, cells: int) -> None:
 # ---------------------------------------------------------------- the mouse
 
 
-def drag(app: Dashboard, cells: int) -> None:
+def drag(app: TuimonApp, cells: int) -> None:
     """Move the window with the mouse."""
     view = chart(app)
     if view is not None:
@@ -257,7 +257,7 @@ def drag(app: Dashboard, cells: int) -> None:
         _show(app, window=panned(view, -cells / max(width, 1)))
 
 
-def wheel(app: Dashboard, cell: int, up: bool, sideways: bool) -> None:
+def wheel(app: TuimonApp, cell: int, up: bool, sideways: bool) -> None:
     """Zoom in or out around the mouse, or pan."""
     if sideways:
         pan(app, -PAN / 2 if up else PAN / 2)

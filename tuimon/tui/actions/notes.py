@@ -8,13 +8,13 @@ from tuimon.run_notes import RunNote, note_of, save_note
 from tuimon.store import Run
 from tuimon.text import clean
 from tuimon.tui import screens
-from tuimon.tui.action import Dashboard
+from tuimon.tui.action import TuimonApp
 from tuimon.tui.copying import saying_why
 
 _FAILURE = "The note cannot be saved"
 
 
-def ask_note(app: Dashboard) -> None:
+def ask_note(app: TuimonApp) -> None:
     """Ask for a line about the run, or about the step of the cursor."""
     step = app.state.options.cursor
     if (run := _run_of(app)) is None:
@@ -28,7 +28,7 @@ def ask_note(app: Dashboard) -> None:
     app.ask("note", hint, lambda text: _save(app, run, note.with_words(text)), note.editable)
 
 
-def ask_name(app: Dashboard) -> None:
+def ask_name(app: TuimonApp) -> None:
     """Ask for a name of the run."""
     if (run := _run_of(app)) is None:
         return
@@ -36,7 +36,7 @@ def ask_name(app: Dashboard) -> None:
     app.ask("name of the run", hint, lambda text: _save(app, run, note.with_changes(name=text)), note.name)
 
 
-def _run_of(app: Dashboard) -> Run | None:
+def _run_of(app: TuimonApp) -> Run | None:
     """Return the selected run if it can have a note; else say why not."""
     run = app.run_selected
     if run is None or run.path == "-":
@@ -45,12 +45,12 @@ def _run_of(app: Dashboard) -> Run | None:
     return run
 
 
-def _save_step(app: Dashboard, run: Run, note: RunNote, step: int, text: str) -> None:
+def _save_step(app: TuimonApp, run: Run, note: RunNote, step: int, text: str) -> None:
     with saying_why(app, _FAILURE):
         _save(app, run, note.with_step(step, text), f"step {step}: {text or 'no note'}")
 
 
-def _save(app: Dashboard, run: Run, note: RunNote, saved: str = "") -> None:
+def _save(app: TuimonApp, run: Run, note: RunNote, saved: str = "") -> None:
     with saying_why(app, _FAILURE):
         save_note(run.path, note)
         app.say(f"{clean(run.name)}: {clean(saved) or note.line or 'no note'}")

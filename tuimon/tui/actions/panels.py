@@ -7,21 +7,21 @@ from dataclasses import replace
 from tuimon.analysis.metric_filter import matching
 from tuimon.panels import OwnDashboard
 from tuimon.text import clean
-from tuimon.tui.action import Dashboard
+from tuimon.tui.action import TuimonApp
 from tuimon.tui.actions import explore
 from tuimon.tui.arrangement import ORDERS, Heading, ordered
 
 _NO_SECTIONS = "Sections exist only in the all-metrics view (press m)"
 
 
-def zoom(app: Dashboard) -> None:
+def zoom(app: TuimonApp) -> None:
     if isinstance(app.board.panel, Heading):
         fold(app)
     else:
         app.board.zoom(not app.board.zoomed)
 
 
-def fold(app: Dashboard) -> None:
+def fold(app: TuimonApp) -> None:
     """Fold or unfold the section of the selected chart, or the section of the selected heading."""
     board, state = app.board, app.state
     if not state.all_metrics or state.query or board.panel is None:
@@ -40,7 +40,7 @@ def fold(app: Dashboard) -> None:
     state.turned = others if len(others) < len(state.turned) else (*others, heading.title)
 
 
-def fold_all(app: Dashboard) -> None:
+def fold_all(app: TuimonApp) -> None:
     headings = [panel for panel in app.board.panels if isinstance(panel, Heading)]
     if not headings:
         app.say(_NO_SECTIONS)
@@ -50,12 +50,12 @@ def fold_all(app: Dashboard) -> None:
     app.board.zoom(False)
 
 
-def next_order(app: Dashboard) -> None:
+def next_order(app: TuimonApp) -> None:
     app.state.order = ORDERS[(ORDERS.index(app.state.order) + 1) % len(ORDERS)] if app.state.order in ORDERS else "name"
     app.say(f"Metrics by {app.state.order}")
 
 
-def pin(app: Dashboard) -> None:
+def pin(app: TuimonApp) -> None:
     panel, options = app.board.panel, app.state.options
     if panel is None or panel.kind != "chart":
         app.say("Only charts can be pinned")
@@ -68,7 +68,7 @@ def pin(app: Dashboard) -> None:
         app.say(f"{clean(panel.title)} is pinned: first on the dashboard")
 
 
-def keep(app: Dashboard) -> None:
+def keep(app: TuimonApp) -> None:
     """Keep the present panels in their order for this path; the saved view holds them."""
     panels = [panel for panel in app.board.panels if not isinstance(panel, Heading)]
     state = app.state
@@ -83,34 +83,34 @@ def keep(app: Dashboard) -> None:
         app.say(f'These panels are kept {until}; "reset dashboard" in the palette undoes it')
 
 
-def reset(app: Dashboard) -> None:
+def reset(app: TuimonApp) -> None:
     """Show the panels that apply without those that are kept."""
     app.state.kept = None
     app.board.zoom(False)
     app.say("The dashboard is as before W")
 
 
-def begin_filter(app: Dashboard) -> None:
+def begin_filter(app: TuimonApp) -> None:
     app.board.zoom(False)
     app.state.together = ()
     app.begin_filter()
 
 
-def all_metrics(app: Dashboard) -> None:
+def all_metrics(app: TuimonApp) -> None:
     app.state.all_metrics = not app.state.all_metrics or bool(app.state.chosen)
     app.state.chosen = app.state.together = ()
     app.state.query = ""
     app.board.zoom(False)
 
 
-def turn(app: Dashboard, pages: int) -> None:
+def turn(app: TuimonApp, pages: int) -> None:
     """Go on or back by pages, or by panels while a panel is zoomed."""
     if not (app.board.step(pages) or app.board.turn(pages)):
         what = "panel" if app.board.zoomed else "page"
         app.say(f"This is the {'last' if pages > 0 else 'first'} {what}")
 
 
-def move(app: Dashboard, direction: str) -> None:
+def move(app: TuimonApp, direction: str) -> None:
     """Select the neighbouring panel, or move the window of a zoomed chart."""
     if not app.board.zoomed:
         app.board.move(direction)
@@ -120,7 +120,7 @@ def move(app: Dashboard, direction: str) -> None:
         explore.move_up(app, explore.PAN / 2 if direction == "up" else -explore.PAN / 2)
 
 
-def together(app: Dashboard) -> None:
+def together(app: TuimonApp) -> None:
     """Draw the metrics of the filter, or those opened from the metric list, in one chart; again: each in its own."""
     run, state = app.run_shown, app.state
     if state.together:

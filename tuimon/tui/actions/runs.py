@@ -10,11 +10,11 @@ from tuimon.panels import plural, seed_group_key
 from tuimon.panels.lists.run_groups import seed_titles
 from tuimon.text import clean
 from tuimon.tui import screens
-from tuimon.tui.action import Dashboard
+from tuimon.tui.action import TuimonApp
 from tuimon.tui.run_choice import listing_of
 
 
-def step(app: Dashboard, by: int) -> None:
+def step(app: TuimonApp, by: int) -> None:
     """Show the next run of the list (by = 1) or the previous one (-1)."""
     runs, shown = app.runs_listed(), app.run_shown
     if len(runs) < 2 and shown in runs:
@@ -26,12 +26,12 @@ def step(app: Dashboard, by: int) -> None:
         app.show_run(runs[(index + by) % len(runs)])
 
 
-def list_runs(app: Dashboard) -> None:
+def list_runs(app: TuimonApp) -> None:
     shown = app.run_shown
     app.push_screen(screens.RunListScreen(app.actions, shown.path if shown is not None else ""))
 
 
-def choose_base(app: Dashboard) -> None:
+def choose_base(app: TuimonApp) -> None:
     run, choice = app.run_selected, app.state.runs
     if run is None:
         app.say("There is no run yet")
@@ -43,7 +43,7 @@ def choose_base(app: Dashboard) -> None:
         app.say(f"Other runs are compared with {clean(run.name)}, at the last step that both have reached")
 
 
-def overlay(app: Dashboard) -> None:
+def overlay(app: TuimonApp) -> None:
     choice, in_list = app.state.runs, isinstance(app.screen, screens.RunListScreen)
     if not choice.marked:
         app.say("No run is marked" + ("" if in_list else ": r lists them") + "; space marks the selected one")
@@ -57,7 +57,7 @@ def overlay(app: Dashboard) -> None:
     app.say(f"{runs} {'' if app.state.runs.over else 'no longer '}overlaid")
 
 
-def merge_seeds(app: Dashboard) -> None:
+def merge_seeds(app: TuimonApp) -> None:
     choice = app.state.runs
     groups = seed_groups([seed_group_key(run) for run in app.snapshot.runs])
     if not groups and not choice.grouped:
@@ -71,7 +71,7 @@ def merge_seeds(app: Dashboard) -> None:
         app.say(f"Runs that differ only in their seed are merged into mean and range ({plural(len(groups), 'group')})")
 
 
-def _titles(app: Dashboard) -> tuple[str, ...]:
+def _titles(app: TuimonApp) -> tuple[str, ...]:
     """Return the titles of the groups that are folded once seeds are merged: all."""
     if app.state.runs.grouped:
         return ()
@@ -79,17 +79,17 @@ def _titles(app: Dashboard) -> tuple[str, ...]:
     return tuple(dict.fromkeys(seed_titles(app.runs_listed(), listing).values()))
 
 
-def compare(app: Dashboard) -> None:
+def compare(app: TuimonApp) -> None:
     if (listed := _opened_list(app)) is not None:
         listed.compare()
 
 
-def settings(app: Dashboard) -> None:
+def settings(app: TuimonApp) -> None:
     if (listed := _opened_list(app)) is not None:
         listed.show_settings(True)
 
 
-def _opened_list(app: Dashboard) -> screens.RunListScreen | None:
+def _opened_list(app: TuimonApp) -> screens.RunListScreen | None:
     """Open the run list at the run that is shown; say why if there is none."""
     if (shown := app.run_selected) is None:
         app.say("There is no run yet")

@@ -8,13 +8,13 @@ from tuimon.model.alerts import Alert
 from tuimon.panels import CurvePanel
 from tuimon.store import Run
 from tuimon.tui import screens
-from tuimon.tui.action import Dashboard
+from tuimon.tui.action import TuimonApp
 from tuimon.tui.actions import explore
 
 _NO_RUN = "There is no run yet"
 
 
-def open_screen(app: Dashboard, kind: str) -> None:
+def open_screen(app: TuimonApp, kind: str) -> None:
     """Open the screen with this class name for the selected run."""
     if (run := app.run_selected) is None:
         app.say(_NO_RUN)
@@ -26,7 +26,7 @@ def open_screen(app: Dashboard, kind: str) -> None:
         app.push_screen(screens.RanksScreen(app.actions))
 
 
-def health(app: Dashboard, section: str) -> None:
+def health(app: TuimonApp, section: str) -> None:
     """Open the health of the runs at a section. If it is open, show its other section."""
     if section == "settings" and app.run_selected is None:
         app.say(_NO_RUN)
@@ -36,12 +36,12 @@ def health(app: Dashboard, section: str) -> None:
         app.screen.next_part(1)
 
 
-def _selected_alert(app: Dashboard) -> Alert | None:
+def _selected_alert(app: TuimonApp) -> Alert | None:
     """Return the alert that is selected on the screen of the health; None elsewhere."""
     return app.screen.alert if isinstance(app.screen, screens.HealthScreen) else None
 
 
-def selected_metric(app: Dashboard) -> str | None:
+def selected_metric(app: TuimonApp) -> str | None:
     """Return the metric of the selected chart or of the selected row of the metric list, or None."""
     if isinstance(app.screen, screens.MetricBrowser):
         return app.screen.table.selected
@@ -50,7 +50,7 @@ def selected_metric(app: Dashboard) -> str | None:
     return leading.metric if leading is not None else None
 
 
-def show_scatter(app: Dashboard, metric: str, is_y: bool = True) -> None:
+def show_scatter(app: TuimonApp, metric: str, is_y: bool = True) -> None:
     """Plot the other metrics against one, below the metric list. is_y: whether it is drawn upwards."""
     if not isinstance(app.screen, screens.MetricBrowser):
         app.push_screen(screens.MetricBrowser(app.actions))
@@ -58,7 +58,7 @@ def show_scatter(app: Dashboard, metric: str, is_y: bool = True) -> None:
     app.screen.plot(metric, is_y)
 
 
-def scatter(app: Dashboard) -> None:
+def scatter(app: TuimonApp) -> None:
     name = selected_metric(app)
     if isinstance(app.screen, screens.MetricBrowser) and app.screen.table.fixed:
         app.screen.plot("")
@@ -68,7 +68,7 @@ def scatter(app: Dashboard) -> None:
         show_scatter(app, name)
 
 
-def changed(app: Dashboard) -> None:
+def changed(app: TuimonApp) -> None:
     """List the metrics that are unusual at the cursor, or at the step of the selected alert; there: again all."""
     if isinstance(app.screen, screens.MetricBrowser):
         app.screen.toggle_unusual()
@@ -91,13 +91,13 @@ def changed(app: Dashboard) -> None:
         app.push_screen(screens.MetricBrowser(app.actions, unusual=True))
 
 
-def texts(app: Dashboard) -> None:
+def texts(app: TuimonApp) -> None:
     run = app.run_shown
     places = [run.directory] if run is not None else app.paths
     app.push_screen(screens.TextsScreen(app.actions, (*places, *app.settings.samples), app.state.options.cursor))
 
 
-def log(app: Dashboard) -> None:
+def log(app: TuimonApp) -> None:
     """Open the console text at the step of the cursor or of the selected alert, or at the line that shows a failure."""
     step = app.state.options.cursor
     if (alert := _selected_alert(app)) is not None:

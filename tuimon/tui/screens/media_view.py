@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tuimon.draw.numbers import format_bytes
 from tuimon.draw.table import KEPT, Column
-from tuimon.media.saving import picture_data, picture_problem
+from tuimon.media.saving import can_save, picture_data, picture_problem, save
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels import plural
 from tuimon.store import Run, Snapshot
@@ -217,8 +217,6 @@ class MediaScreen(TableScreen[MediaTable]):
 
     def export(self) -> None:
         """Write what is selected to a new file."""
-        from tuimon.media.saving import can_save, save
-
         item = self._item
         if item is None:
             self.say("No tag is selected")

@@ -181,7 +181,7 @@ class RunListScreen(TableScreen[RunTable]):
         return (*head, level_note(self.size.width - row_width(head)))
 
     def _draw_comparison(self, comparison: Comparison, more: int, state: ViewState, now: float) -> Row:
-        rows = screen_rows(comparison, now, state.symbols, self.app.size.width)
+        rows = screen_rows(comparison, now, self.app.size.width)
         if more > 0:
             rows += [(), ((f"{more} more runs; at most {MOST} are compared", Role.WARNING),)]
         self.document.show(rows, state.theme)

@@ -15,7 +15,7 @@ from textual.containers import Vertical
 
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels import plural
-from tuimon.samples.export import group_of, shown_lines
+from tuimon.samples.export import as_markdown, group_of, shown_lines
 from tuimon.samples.group_labels import GroupLabels
 from tuimon.samples.searching import TooSlow
 from tuimon.samples.selection import mean_and_std, rewards_of
@@ -424,8 +424,6 @@ class TextsScreen(TableScreen[SampleTable]):
 
     def copy_all(self) -> None:
         """Copy prompt, response and numbers as Markdown."""
-        from tuimon.samples.export import as_markdown
-
         if self.sample is None:
             self.say("No text is selected")
         else:

@@ -7,13 +7,13 @@ from abc import abstractmethod
 from textual.events import MouseScrollDown, MouseScrollUp
 from textual.message_pump import MessagePump
 
-from tuimon.tui.action import Dashboard
+from tuimon.tui.action import TuimonApp
 
 
 class Wheel(MessagePump):
     """Mixin of a widget or a screen whose rows the mouse wheel moves."""
 
-    app: Dashboard
+    app: TuimonApp
     TURN = 3
     """Rows by which a turn moves."""
 

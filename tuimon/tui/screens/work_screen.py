@@ -20,7 +20,7 @@ from tuimon.model.views import Role, Row, Span
 from tuimon.panels import with_lost_links
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
-from tuimon.tui.action import Action, Dashboard, footer
+from tuimon.tui.action import Action, TuimonApp, footer
 from tuimon.tui.bars import InputLine, Line, Question, key_spans
 from tuimon.tui.state import ViewState
 from tuimon.tui.terminal.textual_patches import PresentSize
@@ -57,7 +57,7 @@ class WorkScreen(PresentSize, ModalScreen[None]):
     those of the actions whose `where` names it. Of the keys that it does not use, those that open a screen from the
     dashboard open that screen instead of this one; others do nothing."""
 
-    app: Dashboard
+    app: TuimonApp
     AUTO_FOCUS = ""
     WHERE = ""
     """Name of the screen in Action.where."""

@@ -11,7 +11,6 @@ is read like any line of names and numbers, unless the row says how its cells lo
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
@@ -20,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from tuimon import lazy_re as re
+from tuimon.compiled_toml import load_toml
 from tuimon.errors import FormatError
 from tuimon.formats._shared.json import parse
 from tuimon.formats._shared.row_steps import OverallSteps
@@ -29,7 +29,6 @@ from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Pa
 from tuimon.formats.console.shapes.rows import pairs_of
 from tuimon.formats.console.shapes.values import distinct
 
-TABLE = Path(__file__).with_name("trainers.toml")
 _WITHIN = 400
 """Characters within which a head that is searched for ends."""
 _MAX_WAITING = 1000
@@ -422,7 +421,7 @@ def _beginning(trainer: Trainer, head: re.Pattern[str], line: Line) -> re.Match[
 @cache
 def trainers() -> tuple[Trainer, ...]:
     """Return the rows of the table, in their order."""
-    rows = tomllib.loads(TABLE.read_text(encoding="utf-8"))["trainer"]
+    rows = load_toml(Path(__file__).with_name("trainers.toml"))["trainer"]
     return msgspec.convert(rows, tuple[Trainer, ...])
 
 

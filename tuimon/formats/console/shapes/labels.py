@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import lru_cache
 from pathlib import Path
 
 from tuimon import lazy_re as re
+from tuimon.compiled_toml import load_toml
 
-_WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+_WORDS = load_toml(Path(__file__).with_name("words.toml"))
 EPOCH, COARSE, BATCH, GLOBAL = 3, 4, 6, 9
 """Ranks of the words for epochs, rounds and frames, batches of an epoch, and steps of the whole training."""
 _RANKS = {word: int(rank) for rank, words in _WORDS["steps"].items() for word in words}
