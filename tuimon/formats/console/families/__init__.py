@@ -118,6 +118,8 @@ class LogFacts:
         self._new_units: dict[str, dict[str, str | float]] = {}
         self._facts: list[Item] = []
         self._total: int | None = None
+        self._counted = ""
+        """What the log itself counts, see `Topic.PROGRESS`."""
         self._bar_step: int | None = None
         """Steps of the total that the bar showed last."""
         self._has_moved = False
@@ -126,9 +128,12 @@ class LogFacts:
         """Time (s) per step that was not emitted yet; 0 for none."""
 
     def report_progress(self, step: int, total: int, counted: str = "") -> None:
-        """Emit a Fact("progress", ...) if the total number of steps has changed. counted: see `Topic.PROGRESS`."""
-        if total != self._total and total > 0:
-            self._total, self._bar_step, self._has_moved = total, None, False
+        """Emit a Fact("progress", ...) if the total number of steps, or what is counted, has changed.
+
+        counted: see `Topic.PROGRESS`."""
+        counted = counted or self._counted
+        if (total, counted) != (self._total, self._counted) and total > 0:
+            self._total, self._counted, self._bar_step, self._has_moved = total, counted, None, False
             value = {"step": step, "total": total}
             self._facts.append(Fact(Topic.PROGRESS, {**value, "counted": counted} if counted else value))
 
@@ -191,6 +196,8 @@ class Sink:
         """Names of the metrics of that bar."""
         self.heading: int | None = None
         """Epoch or step of a line that names nothing else; the rows below it are of it until one names another step."""
+        self.heading_unit = "step"
+        """What it counts, see `Topic.PROGRESS`."""
         self.rows_at_heading = 0
         """Number of rows when it was read, with those below it."""
         self.line_steps: list[tuple[int, int]] | None = None
@@ -230,7 +237,7 @@ class Sink:
             if self.interrupted:
                 return True  # its step may be named in the missing lines
             step, counted = self.place or 0, self.place is None
-        else:
+        elif not keep_step:
             self.facts.step_unit.note(unit)
         if not counted and not keep_step:
             self.interrupted = False
@@ -243,9 +250,9 @@ class Sink:
             self.line_steps.append((line.offset, step))
         return True
 
-    def note_heading(self, step: int) -> None:
+    def note_heading(self, step: int, unit: str = "step") -> None:
         """Note a line that names an epoch or a step and nothing else."""
-        self.heading, self.rows_at_heading = step, self.row_count
+        self.heading, self.heading_unit, self.rows_at_heading = step, unit, self.row_count
 
     @property
     def is_below_heading(self) -> bool:
@@ -264,6 +271,7 @@ class Sink:
         below = self.is_below_heading
         used = self.add_row(row, place, line, keep_step=True)
         if below:
+            self.facts.step_unit.note(self.heading_unit)
             self.rows_at_heading = self.row_count
         return used
 

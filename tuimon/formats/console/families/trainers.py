@@ -147,6 +147,8 @@ class TrainerReader(LineReader):
         """Row of the table that this line belongs to."""
         self._headings: dict[str, int] = {}
         """Step of the last heading of each row of the table."""
+        self._totals: dict[str, int] = {}
+        """Total that it names."""
         self._given: dict[str, int] = {}
         """Metric -> step at which it was last given, of rows whose metrics are given once."""
         self._waiting: list[tuple[list[Pair], Line]] = []
@@ -212,7 +214,7 @@ class TrainerReader(LineReader):
         self._headings[trainer.id] = step
         self._given.clear()
         if trainer.unit:
-            self.sink.facts.report_progress(step, int(match["total"]), trainer.unit)
+            self._totals[trainer.id] = int(match["total"])
         else:
             self.sink.note_heading(step)
         return False
@@ -242,6 +244,7 @@ class TrainerReader(LineReader):
             step = self._headings.get(trainer.id)
             if step is None:
                 return False
+            self.sink.facts.report_progress(step, self._totals.get(trainer.id, 0), trainer.unit)
         if trainer.last and numbers["position"] != numbers["size"]:
             return True
         if trainer.header and trainer is not self._header:
