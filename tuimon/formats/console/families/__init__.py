@@ -48,7 +48,9 @@ _MAX_STEPS_OF_NUMBERED = 16
 """Number of steps at which new names that differ only in a number ("class 3") are taken to be metrics of their own."""
 _RATE = re.compile(r"[\d:]{4,20}<[\d:?, day]{1,30},\s{0,8}(\d{1,9}\.\d{1,9})(it/s|s/it)", re.ASCII)
 """Elapsed time, time left and rate in a bar of tqdm."""
-_SIZES = ({"us": 1, "ms": 1000, "s": 1000**2, "min": 60 * 1000**2, "h": 3600 * 1000**2}, BYTES)
+_SECOND = 10**6
+_TIMES = {"us": 1, "ms": 1000, "s": _SECOND, "min": 60 * _SECOND, "h": 3600 * _SECOND, "days": 86400 * _SECOND}
+_SIZES = (_TIMES | {"seconds": _TIMES["s"], "minutes": _TIMES["min"], "hours": _TIMES["h"]}, BYTES)
 _NUMBER_IN_NAME = re.compile(r"(?<=\s)[+-]?\.?\d\S*")
 
 
