@@ -268,7 +268,7 @@ def _levels(comparison: Comparison, metrics: Sequence[MetricRows], alone: int) -
         row, own = metric.row_of(run), metric.runs[run]
         if row is None or own is None:
             return "-"
-        return format_value(row.level, own.unit) + " ≈" * (row.tied and row.rank > 1)
+        return format_value(row.level, own.unit) + " ≈" * (row.tied and row.behind.is_known)
 
     columns = [
         TextColumn(head.name, [cell(metric, head.runs[0]) for metric in metrics])
