@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 from support.stores import Log
 
+from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.configured_length import configured_steps
 from tuimon.analysis.pace import pace_of
 from tuimon.analysis.progress import ProgressInputs, report
@@ -338,6 +339,7 @@ def test_keras_counts_epochs_from_1_in_its_console_and_from_0_in_its_table(tmp_p
     assert (described["step"], described["total_steps"]) == (14, 50), "as logged"
     header = header_panel().view(snapshot.runs[0], Size(120, 2), time.time(), Symbols.BRAILLE)
     assert isinstance(header, TextView)
+    assert (progress.position_name, progress.per_step) == ("epoch", "an epoch")
     assert "epoch 15 of 50 30 %" in "".join(part for part, _ in header.rows[1])
 
 
@@ -375,3 +377,27 @@ def test_steps_of_a_console_without_times_have_the_pace_of_several_rows_each(tmp
     assert (known.step, known.total) == (30, 60)
     assert known.seconds_per_step == pytest.approx(4)
     assert known.eta_seconds == pytest.approx(120, rel=0.05)
+
+
+def test_console_that_counts_epochs_beside_steps_of_a_tracker_gives_its_position_in_epochs(tmp_path: Path) -> None:
+    start = 1.79e9
+    rows = [json.dumps({"step": row, "train/loss": 1 / (row + 1), "timestamp": start + row}) for row in range(600)]
+    (tmp_path / "metrics.jsonl").write_text("\n".join(rows) + "\n")
+    lines = [f"Epoch {epoch}/10 - val_loss: {1 / epoch:.4f} - val_acc: 0.{epoch}\n" for epoch in range(1, 7)]
+    (tmp_path / "train.log").write_text("".join(lines))
+    run = open_run(tmp_path).runs[0]
+    progress = progress_of(run, start + 600)
+    assert (progress.position, progress.total, progress.position_name, progress.per_step) == (
+        6,
+        10,
+        "epoch",
+        "an epoch",
+    )
+    assert step_name(run) == "step", "of the charts"
+
+
+def test_epochs_that_a_loop_counts_from_0_are_not_past_their_total(tmp_path: Path) -> None:
+    lines = [f"Epoch {epoch}/24\n----------\ntrain Loss: {1 / (epoch + 1):.4f}\n" for epoch in range(25)]
+    (tmp_path / "train.log").write_text("".join(lines))
+    progress = progress_of(open_run(tmp_path).runs[0], time.time())
+    assert (progress.state, progress.position, progress.total, progress.position_name) == ("finished", 24, 24, "epoch")

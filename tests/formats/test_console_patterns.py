@@ -198,6 +198,7 @@ UNREAD = [
     "2026-03-01 10:00:01 | INFO | zzz {}: qwx={} yyy={}",
     "[{}] {{qwx}} = {}; yyy: {}",
     "<<{}>> qwx~{} (yyy {}ms) ok",
+    "zzz\t{}\tqwx\t{}\t{}",
 ]
 
 

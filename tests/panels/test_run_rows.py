@@ -197,6 +197,13 @@ def test_notes_follow_the_names_where_there_is_room(runs: tuple[Run, ...]) -> No
     assert list_runs(runs, listing, parse("tag:other")) == ()
 
 
+def test_a_short_note_needs_no_more_room_than_it_has_cells(runs: tuple[Run, ...]) -> None:
+    run = next(run for run in runs if run.name == "b")
+    listing = Listing(NOW, Symbols.BRAILLE, notes={run.path: RunNote("", "ok", ())})
+    name = column_of(run_columns(listing), "name")
+    assert [text(name.show(run, width)) for width in (4, 5)] == ["b", "b  ok"]
+
+
 def test_how_much_has_been_read_is_in_the_state_and_in_the_totals() -> None:
     store = Store(is_reading=True)
     for run, status in enumerate((("reading", 100, 30), ("current", 100, 100), None, None)):

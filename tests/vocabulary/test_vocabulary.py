@@ -182,6 +182,20 @@ def test_timer_is_part_of_another(child: str, parent: str, nested: bool) -> None
 
 
 @pytest.mark.parametrize(
+    ("name", "concept"),
+    [
+        ("poison_in_top5", None),
+        ("time_to_accuracy", None),
+        ("clean/top5", "success.accuracy"),
+        ("reward_in_test", "reward.val"),
+        ("loss_of_top5", "loss.part"),
+    ],
+)
+def test_name_with_a_preposition_is_of_what_stands_before_it(name: str, concept: str | None) -> None:
+    assert {classify(known).concept for known in understood_metrics((name,))} == ({concept} if concept else set())
+
+
+@pytest.mark.parametrize(
     "name", ["scheduler/math/time/generate/mean", "timing_s/agent_loop/generate_sequences/max", "system/time/gen_mean"]
 )
 def test_timer_statistics_are_not_parts_of_the_step(name: str) -> None:

@@ -6,7 +6,7 @@ episodes. Charts side by side need one count: a point gets the main step of its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -78,8 +78,13 @@ def step_name(run: Run) -> str:
 
 def common_step_name(runs: Sequence[Run]) -> str:
     """Return what the training steps of several runs count; "step" if it differs."""
-    names = {progress_inputs(run).step_name for run in runs}
-    return names.pop() if len(names) == 1 else "step"
+    return common_name(map(step_name, runs))
+
+
+def common_name(names: Iterable[str]) -> str:
+    """Return what all of these names of steps are; "step" if they differ."""
+    different = set(names)
+    return different.pop() if len(different) == 1 else "step"
 
 
 def _main_curve(run: Run) -> Curve | None:

@@ -64,8 +64,8 @@ class ProgressInputs(Struct, frozen=True):
     """Training steps between two points of the training metric that is logged least often."""
     rows_per_step: float = 1.0
     """Steps of the log per training step."""
-    is_global: bool = False
-    """Whether the last step, the total and the pace count other steps than the charts, as a global step does."""
+    own_unit: str = ""
+    """What the last step, the total and the pace count where the charts count other steps: "global step", "epoch"."""
     epoch: float = math.nan
     total_epochs: float = math.nan
     configured_epochs: float = math.nan
@@ -120,12 +120,12 @@ class ProgressInputs(Struct, frozen=True):
     @property
     def position_name(self) -> str:
         """What `position` and the total count."""
-        return self.counted or ("global step" if self.is_global else self.step_name)
+        return self.counted or self.own_unit or self.step_name
 
     @property
     def per_step(self) -> str:
         """What the pace is per: "a step"."""
-        return with_article("global step" if self.is_global else self.step_name)
+        return with_article(self.position_name)
 
     @property
     def has_long_pauses(self) -> bool:

@@ -37,6 +37,8 @@ _LINE_LENGTH = 80
 """Maximum length of the last line of a console."""
 _FINAL_METRICS = ("train_runtime", "train_samples_per_second", "train_steps_per_second")
 """Metrics that a trainer logs once, at the end of the training."""
+_GLOBAL_STEP = "global step"
+"""Name of training steps where the charts count rows or updates of the model."""
 _MAX_METRICS = 12
 """Number of metrics that are searched for a pace: the best source of some may have no wall times."""
 
@@ -133,7 +135,7 @@ def failed_rank(run: Run) -> str:
 
 
 def _position(run: Run, busiest: Sequence[str], total_source: str) -> dict[str, Any]:
-    """Return step, first_step, pace, stride, rows_per_step and is_global, in the steps that the total counts.
+    """Return step, first_step, pace, stride, rows_per_step and own_unit, in the steps that the total counts.
 
     busiest: see `_busiest`. total_source: the source that logs the total.
     """
@@ -148,7 +150,7 @@ def _position(run: Run, busiest: Sequence[str], total_source: str) -> dict[str, 
             "pace": pace_of(steps, counted.wall_times, counted.restarts, evaluated),
             "stride": max(usual_stride(steps), round(_longest_stride(run, busiest) / max(counted.rows_per_step, 1))),
             "rows_per_step": counted.rows_per_step,
-            "is_global": True,
+            "own_unit": _GLOBAL_STEP,
         }
     counting = busiest if counts_alike else _metrics_of_source(run, total_source)
     first = run.curve(counting[0]) if counting else None
@@ -166,7 +168,7 @@ def _position(run: Run, busiest: Sequence[str], total_source: str) -> dict[str, 
         "pace_watched": watched is not None,
         "stride": max(usual_stride(curve.steps) if curve is not None else 1, _longest_stride(run, busiest)),
         "rows_per_step": rows_per_step,
-        "is_global": not counts_alike,
+        "own_unit": "" if counts_alike else _units(run).get(total_source) or _GLOBAL_STEP,
     }
 
 
@@ -349,7 +351,14 @@ def _logged_progress(run: Run) -> tuple[dict[str, Any], str]:
 
 def _step_name(run: Run, busiest: Sequence[str]) -> str:
     """Return the unit of the steps in the log of the busiest metric, unless a metric has that name; else "step"."""
-    units = {source: unit for source, fact in run.facts_by_source(Topic.PROGRESS) if (unit := fact.value.get("unit"))}
+    units = _units(run)
     sources = run.curve(busiest[0]).sources[:1] if units and busiest else ()
-    unit = str(units.get(sources[0], "step")) if sources else "step"
-    return "step" if unit in run.metrics else unit
+    unit = units.get(sources[0], "") if sources else ""
+    return "step" if not unit or unit in run.metrics else unit
+
+
+def _units(run: Run) -> dict[str, str]:
+    """Return what the steps of each source count; "" for plain steps."""
+    facts = run.facts_by_source(Topic.PROGRESS)
+    units = {source: str(unit) for source, fact in facts if (unit := fact.value.get("unit"))}
+    return {source: "" if unit == "step" else unit for source, unit in units.items()}

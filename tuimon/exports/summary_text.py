@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tuimon.analysis.aligned_steps import common_step_name, step_name
+from tuimon.analysis.aligned_steps import common_name, step_name
 from tuimon.analysis.attempts import attempts_of, lost_at_restarts, lost_work
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
 from tuimon.analysis.hidden_values import hidden_conflict
@@ -92,7 +92,10 @@ def runs_table(snapshot: Snapshot, now: float) -> TextTable:
     grave = [sum(a.run == run.id and a.severity != "info" for a in snapshot.alerts) for run in runs]
     columns = [
         TextColumn("state", [_state(run, snapshot, p) for run, p in zip(runs, progresses, strict=True)], left=True),
-        TextColumn(common_step_name(runs), ["" if p.position is None else str(p.position) for p in progresses]),
+        TextColumn(
+            common_name(p.position_name for p in progresses),
+            ["" if p.position is None else str(p.position) for p in progresses],
+        ),
         TextColumn("of", ["" if p.total is None else str(p.total) for p in progresses], need=3),
         TextColumn("points", [format_count(run.point_count) for run in runs], need=4),
         *(_objective_columns(runs) if all(map(objective_of, runs)) else _concept_columns(runs)),

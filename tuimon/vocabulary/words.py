@@ -59,6 +59,7 @@ class _Tables(NamedTuple):
     train: frozenset[str]
     ignored: frozenset[str]
     not_parts: frozenset[str]
+    prepositions: frozenset[str]
     spreads: Mapping[str, str]
     whole: Mapping[str, int]
     end: Mapping[str, int]
@@ -78,6 +79,7 @@ def _word_tables() -> _Tables:
         frozenset(words["train"]),
         frozenset(words["ignored"]),
         frozenset(words["not_parts"]),
+        frozenset(words["prepositions"]),
         words["spreads"],
         whole,
         content["stem_end"],
@@ -242,6 +244,8 @@ def _words_inside(words: Sequence[str], starts: Sequence[bool]) -> tuple[int, st
         return None
     if _last(words) in tables.last:
         for place in range(1, len(words)):
+            if words[place - 1] in tables.prepositions:
+                break
             stem = "_".join(words[place:])
             if stem in tables.end:
                 return tables.end[stem], stem, words[:place]

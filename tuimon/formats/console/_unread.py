@@ -61,7 +61,7 @@ class UnreadShapes:
         """Example of the lines by the pattern that would read them: those of the most frequent shapes."""
         shapes = [shape for shape in self._shapes.values() if shape.count >= _LEAST_LINES and shape.changes]
         shapes.sort(key=lambda shape: -shape.count)
-        examples = ((clean(pattern_of(shape.first, shape.last)), shape) for shape in shapes)
+        examples = ((pattern_of(shape.first, shape.last), shape) for shape in shapes)
         return {
             pattern: f'{shape.count} lines like "{shape.first}"'
             for pattern, shape in islice((pair for pair in examples if pair[0]), _PROPOSED)
@@ -75,7 +75,7 @@ def proposal_remark(examples: Mapping[str, str]) -> str:
 
 
 def pattern_of(line: str, last: Sequence[str] = ()) -> str:
-    """Return a pattern that reads lines like this one; "" if none is certain. last: the numbers of a later one."""
+    """Return a cleaned pattern that reads lines like this one; "" if none is certain. last: numbers of a later one."""
     parts = cut(line)
     pattern, names, has_step = "", list[str](), False
     for index, digits in enumerate(parts[1::2]):
@@ -91,7 +91,7 @@ def pattern_of(line: str, last: Sequence[str] = ()) -> str:
         pattern += text.replace("{", "{{").replace("}", "}}") + f"{{{name}}}"
     if unit := _UNIT.match(parts[-1]):
         pattern += unit[0]
-    pattern = pattern.strip()
+    pattern = clean(" ".join(pattern.split()))  # a blank matches any blanks, such as a tab
     try:
         return pattern if has_step and Pattern(pattern).numbers(line) else ""
     except UsageError:

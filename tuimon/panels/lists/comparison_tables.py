@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
-from tuimon.analysis.aligned_steps import common_step_name
+from tuimon.analysis.aligned_steps import common_name, common_step_name
 from tuimon.analysis.comparing import MISSING, differing_words, flat, is_partly_missing
 from tuimon.analysis.comparison_axis import Place, place_text
 from tuimon.analysis.comparison_rows import MetricRows
@@ -189,17 +189,18 @@ def _place(comparison: Comparison, place: Place | None) -> str:
 
 def _runs(comparison: Comparison, now: float) -> TextTable:
     """Return the table of the states of the runs."""
-    runs, steps, main = comparison.runs, common_step_name(comparison.runs), comparison.main
+    runs, main = comparison.runs, comparison.main
     states = [progress_of(run, now) for run in runs]
+    position = common_name(state.position_name for state in states)
     notes = [note_of(run.path).line for run in runs]
     columns: dict[str, Sequence[str]] = {
         "state": [state.state for state in states],
-        steps: ["" if state.step is None else str(state.step) for state in states],
+        position: ["" if state.position is None else str(state.position) for state in states],
     }
     if all(state.seconds_per_step > 0 for state in states):
-        columns[f"time a {steps}"] = [format_duration(state.seconds_per_step) for state in states]
+        columns[f"time a {position}"] = [format_duration(state.seconds_per_step) for state in states]
     if main is not None and comparison.reaches is not None:
-        place = steps if comparison.axis.name == "step" else comparison.axis.noun
+        place = common_step_name(runs) if comparison.axis.name == "step" else comparison.axis.noun
         columns[f"{place} of {clean(main.name)} {format_exact(comparison.reaches)}"] = reached_texts(comparison)
     if any(comparison.failures):
         columns["remark"] = comparison.failures
@@ -264,7 +265,7 @@ def _levels(comparison: Comparison, metrics: Sequence[MetricRows], alone: int) -
         row, own = metric.row_of(run), metric.runs[run]
         if row is None or own is None:
             return "-"
-        return format_value(row.level, own.unit) + " ≈" * (row.tied and row.rank > 1)
+        return format_value(row.level, own.unit) + " ≈" * (row.tied and row.behind.is_known)
 
     columns = [
         TextColumn(head.name, [cell(metric, head.runs[0]) for metric in metrics])

@@ -40,7 +40,7 @@ from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 
 NOTE_GAP, _LEAST_NOTE = "  ", 6
-"""What is between a name and the note about the run, and the minimum width of a note."""
+"""What is between a name and the note about the run, and the width from which a note is cut to its room."""
 _DAY = 86400.0
 _LONGEST_NAME, _LONGEST_HEAD = 80, 24
 """Maximum width of a name with its note, and of the name of a metric above its column."""
@@ -129,9 +129,11 @@ def _name(run: Run, listing: Listing, width: int) -> Row:
     if cell_width(name) > width and listing.shared < listing.common < len(run.name):
         name = f"…{clean(run.name[listing.common :])}"
     room = width - cell_width(name) - len(NOTE_GAP)
-    note = listing.note(run).line if room >= _LEAST_NOTE and listing.notes else ""
+    note = listing.note(run).line if listing.notes else ""
     return (fit(name, width, "ends").rstrip(), Role.TEXT), *(
-        ((f"{NOTE_GAP}{fit(note, room).rstrip()}", Role.MUTED),) if note else ()
+        ((f"{NOTE_GAP}{fit(note, room).rstrip()}", Role.MUTED),)
+        if note and room >= min(_LEAST_NOTE, cell_width(note))
+        else ()
     )
 
 

@@ -48,7 +48,9 @@ _MAX_STEPS_OF_NUMBERED = 16
 """Number of steps at which new names that differ only in a number ("class 3") are taken to be metrics of their own."""
 _RATE = re.compile(r"[\d:]{4,20}<[\d:?, day]{1,30},\s{0,8}(\d{1,9}\.\d{1,9})(it/s|s/it)", re.ASCII)
 """Elapsed time, time left and rate in a bar of tqdm."""
-_SIZES = ({"us": 1, "ms": 1000, "s": 1000**2, "min": 60 * 1000**2, "h": 3600 * 1000**2}, BYTES)
+_SECOND = 10**6
+_TIMES = {"us": 1, "ms": 1000, "s": _SECOND, "min": 60 * _SECOND, "h": 3600 * _SECOND, "days": 86400 * _SECOND}
+_SIZES = (_TIMES | {"seconds": _TIMES["s"], "minutes": _TIMES["min"], "hours": _TIMES["h"]}, BYTES)
 _NUMBER_IN_NAME = re.compile(r"(?<=\s)[+-]?\.?\d\S*")
 
 
@@ -118,6 +120,8 @@ class LogFacts:
         self._new_units: dict[str, dict[str, str | float]] = {}
         self._facts: list[Item] = []
         self._total: int | None = None
+        self._counted = ""
+        """What the log itself counts, see `Topic.PROGRESS`."""
         self._bar_step: int | None = None
         """Steps of the total that the bar showed last."""
         self._has_moved = False
@@ -126,9 +130,12 @@ class LogFacts:
         """Time (s) per step that was not emitted yet; 0 for none."""
 
     def report_progress(self, step: int, total: int, counted: str = "") -> None:
-        """Emit a Fact("progress", ...) if the total number of steps has changed. counted: see `Topic.PROGRESS`."""
-        if total != self._total and total > 0:
-            self._total, self._bar_step, self._has_moved = total, None, False
+        """Emit a Fact("progress", ...) if the total number of steps, or what is counted, has changed.
+
+        counted: see `Topic.PROGRESS`."""
+        counted = counted or self._counted
+        if (total, counted) != (self._total, self._counted) and total > 0:
+            self._total, self._counted, self._bar_step, self._has_moved = total, counted, None, False
             value = {"step": step, "total": total}
             self._facts.append(Fact(Topic.PROGRESS, {**value, "counted": counted} if counted else value))
 
@@ -191,6 +198,8 @@ class Sink:
         """Names of the metrics of that bar."""
         self.heading: int | None = None
         """Epoch or step of a line that names nothing else; the rows below it are of it until one names another step."""
+        self.heading_unit = "step"
+        """What it counts, see `Topic.PROGRESS`."""
         self.rows_at_heading = 0
         """Number of rows when it was read, with those below it."""
         self.line_steps: list[tuple[int, int]] | None = None
@@ -230,7 +239,7 @@ class Sink:
             if self.interrupted:
                 return True  # its step may be named in the missing lines
             step, counted = self.place or 0, self.place is None
-        else:
+        elif not keep_step:
             self.facts.step_unit.note(unit)
         if not counted and not keep_step:
             self.interrupted = False
@@ -243,9 +252,9 @@ class Sink:
             self.line_steps.append((line.offset, step))
         return True
 
-    def note_heading(self, step: int) -> None:
+    def note_heading(self, step: int, unit: str = "step") -> None:
         """Note a line that names an epoch or a step and nothing else."""
-        self.heading, self.rows_at_heading = step, self.row_count
+        self.heading, self.heading_unit, self.rows_at_heading = step, unit, self.row_count
 
     @property
     def is_below_heading(self) -> bool:
@@ -264,6 +273,7 @@ class Sink:
         below = self.is_below_heading
         used = self.add_row(row, place, line, keep_step=True)
         if below:
+            self.facts.step_unit.note(self.heading_unit)
             self.rows_at_heading = self.row_count
         return used
 

@@ -7,8 +7,8 @@
 The step of a row is, in this order:
 
 - the step that is in the row
-- the steps done by the bar on the line before it, unless the log draws its bars after the rows, as tqdm.write does: it
-  shows that by a row below the bar 0/100, or by a bar that is drawn twice
+- the steps done by the bar on the line before it, unless a row above has the same metrics, or the log draws its bars
+  after the rows, as tqdm.write does: it shows that by a row below the bar 0/100, or by a bar that is drawn twice
 - in a log whose rows went through a buffer, as without `python -u`, the number of the row times the steps between two
   rows: such a log begins with several rows between two bars of the same step
 - the steps done by the next progress bar of the training, which is drawn again after each row; of several rows before
@@ -124,7 +124,9 @@ class HFRowReader(LineReader):
         self._held.append(_Held(values, line, training, epoch if isinstance(epoch, float) else None))
         is_below = line.offset == self._bar_end
         self._bars_follow |= is_below and self._bar_step == 0
-        if is_below and not self._bars_follow:
+        names = [name for name, _ in self.sink.last_row] if self.sink.step == self._bar_step else []
+        is_next = names == [name for name, _ in values]  # a step has each metric once: bars are missing
+        if is_below and not self._bars_follow and not is_next:
             self._bar_end = _end_of(line)
             self._release(self._bar_step)
             self.sink.facts.report_progress(self._bar_step, self._total)

@@ -207,7 +207,8 @@ class ShapedReader(LineReader):
         if not stage:
             self._last_training = step
             self._names.update(name for name, _ in row)
-        return self.sink.add_row(_staged(row, stage, layout.joint), step, line)
+        unit = "epoch" if layout.rank == EPOCH and epoch is None else "step"
+        return self.sink.add_row(_staged(row, stage, layout.joint), step, line, unit=unit)
 
     def _step(self, names: tuple[str, ...], layout: Layout, cells: Cells, row: list[Pair]) -> tuple[int, int | None]:
         """Return (step, epoch or None) of a line that names them; the step is counted from the first epoch."""
@@ -264,7 +265,7 @@ class ShapedReader(LineReader):
         self._stage = ""
         if layout.is_heading:
             step = integer(layout.step, cells)
-            self.sink.note_heading(step)
+            self.sink.note_heading(step, "epoch" if layout.rank == EPOCH else "step")
             self._beside, self.lines_awaited = [], _BELOW
             if layout.rank == EPOCH:
                 self._epoch = step

@@ -26,7 +26,7 @@ from typing import TypeAlias
 
 from tuimon import lazy_re as re
 from tuimon.formats.console.families import Family, Line, LineReader, Sink, number
-from tuimon.formats.console.shapes.labels import GLOBAL, MARKS, METRIC, stage_word, step_rank
+from tuimon.formats.console.shapes.labels import EPOCH, GLOBAL, MARKS, METRIC, stage_word, step_rank
 from tuimon.formats.console.shapes.values import distinct
 
 _STEP = re.compile(
@@ -52,7 +52,7 @@ class TextTableReader(LineReader):
     def __init__(self, sink: Sink) -> None:
         super().__init__(sink)
         self._columns: list[_Cell] = []
-        self._step = 0
+        self._step, self._step_unit = 0, "step"
         """Number of the column that counts the steps."""
         self._next: list[_Cell] = []
         """Header of the line before, if a row of numbers must follow at once."""
@@ -99,7 +99,7 @@ class TextTableReader(LineReader):
         values = ((self._columns[column][2], number(_UNIT.sub("", cell))) for column, cell in row.items())
         pairs = [(name, value) for name, value in values if value is not None]
         self.lines_awaited = _AWAITED
-        return bool(pairs) and self.sink.add_row(pairs, int(step[:18]), line)
+        return bool(pairs) and self.sink.add_row(pairs, int(step[:18]), line, unit=self._step_unit)
 
     def _open(self, cells: list[_Cell]) -> None:
         """Begin a table with the columns of a header line."""
@@ -107,6 +107,7 @@ class TextTableReader(LineReader):
         ranks = list(map(step_rank, names))
         self._columns = [(start, end, name) for (start, end, _), name in zip(cells, names, strict=True)]
         self._step, self._heads = ranks.index(max(ranks)), []
+        self._step_unit = "epoch" if max(ranks) == EPOCH else "step"
         self.lines_awaited = _AWAITED
 
     def _begin_named(self, text: str) -> bool:

@@ -118,7 +118,7 @@ class Trainer(Struct, frozen=True, forbid_unknown_fields=True):
     counted: bool = False
     """Whether the step is the number of the line."""
     unit: str = ""
-    """What the step counts, or the total of the heading, if that is not the step."""
+    """What the step counts, or with a negative shift what is printed, if that is not "step"."""
     repeats: str = ""
     """Regular expression of a line below which a row is repeated that was logged before."""
     only_total: bool = False
@@ -146,6 +146,8 @@ class TrainerReader(LineReader):
         """Row of the table that this line belongs to."""
         self._headings: dict[str, int] = {}
         """Step of the last heading of each row of the table."""
+        self._totals: dict[str, int] = {}
+        """Total that it names."""
         self._given: dict[str, int] = {}
         """Metric -> step at which it was last given, of rows whose metrics are given once."""
         self._waiting: list[tuple[list[Pair], Line]] = []
@@ -211,7 +213,7 @@ class TrainerReader(LineReader):
         self._headings[trainer.id] = step
         self._given.clear()
         if trainer.unit:
-            self.sink.facts.report_progress(step, int(match["total"]), trainer.unit)
+            self._totals[trainer.id] = int(match["total"])
         else:
             self.sink.note_heading(step)
         return False
@@ -225,8 +227,9 @@ class TrainerReader(LineReader):
             self.sink.facts.report_progress(self.sink.step or 0, numbers["total"])
             return True
         total = numbers.get("epochs", 0) * numbers.get("size", 0) or numbers.get("total", numbers.get("last", -1) + 1)
+        counted = trainer.unit if trainer.shift < 0 else ""  # its lines count from 1
         if step is not None and total:
-            self.sink.facts.report_progress(step, total)
+            self.sink.facts.report_progress(step, total, counted)
         if line.bar is not None:
             self.sink.facts.note_rate(int(line.bar["total"]), line.bar["inside"])
         if trainer.block and step is None and self._open not in (None, trainer) and self.lines_awaited:
@@ -241,6 +244,7 @@ class TrainerReader(LineReader):
             step = self._headings.get(trainer.id)
             if step is None:
                 return False
+            self.sink.facts.report_progress(step, self._totals.get(trainer.id, 0), counted)
         if trainer.last and numbers["position"] != numbers["size"]:
             return True
         if trainer.header and trainer is not self._header:
@@ -280,7 +284,7 @@ class TrainerReader(LineReader):
             return True
         if step is not None and row:
             self._release(step)
-        unit = trainer.unit if trainer.unit and not trainer.heading else "step"
+        unit = "step" if counted else trainer.unit or "step"
         return self.sink.add_row(row, step, line, trainer.counted, trainer.keep_step, unit)
 
     def _step_of(self, trainer: Trainer, numbers: Mapping[str, int]) -> int | None:

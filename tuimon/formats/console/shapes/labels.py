@@ -48,12 +48,12 @@ _STAGE = re.compile(
 _STAGES = ("", "val", "eval", "test", "dev", "train")
 _UNITS = (
     r"%|‰|[A-Za-z]{1,15}/s(?:ec)?(?:/(?:gpu|device|rank))?|[mu]?s/[a-z]{2,12}|TFLOPS|"
-    r"(?-i:[kMGT]i?B)|[muµ]s|seconds|sec|(?-i:s|W)|min|h"
+    r"(?-i:[kMGT]i?B)|[muµ]s|seconds|sec|(?-i:s|W)|min|minutes|h|hours|days"
 )
 _UNIT = re.compile(
     r"(?:(?-i:([kKMB]))(?=\s?[A-Za-z]{1,12}/s|\b))?"
     rf"(?:({_UNITS})(?!\w|/(?!\s?\d))"
-    rf"| ({_UNITS})(?=/\s?\d|[,;|)\]}}.]|\s{{0,9}}$|\s{{1,4}}[^\s\d.+-]|\s{{1,4}}-\s"
+    rf"| ({_UNITS})(?=/\s?\d|[,;|)\]}}.]|\s{{0,9}}$|\s{{1,4}}[^\s\d.+-]|\s{{1,4}}-\s|\s{{2,4}}\d"
     r"|(?<!min)(?<!\sh)(?<!%)\s{1,4}\d))?",
     re.IGNORECASE,
 )
