@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import shutil
 import sqlite3
 import tarfile
 from functools import cache
@@ -21,8 +20,6 @@ from support.log_writer import SWANLAB, damage, decode, field, framed, number, w
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import StreamDecoder, recognise
 from tuimon.formats.swanlab.run_file import SwanLabStoreDecoder
-from tuimon.model.points import Topic
-from tuimon.monitor.local import open_run
 from tuimon.reader import naming
 from tuimon.reader.naming import LogPath, SwanLabNames, log_path, swanlab_names
 from tuimon.sources.sqlite_copy import database_signature, private_copy
@@ -303,15 +300,3 @@ def test_stores_are_recognised_by_their_first_bytes() -> None:
     assert actual is not None
     assert actual.id == "swanlab"
     assert recognise("runs.swanlab", b"SQLite format 3\0" + bytes(100)) is None
-
-
-def test_the_metadata_are_facts_of_the_run_beside_them(tmp_path: Path) -> None:
-    run = tmp_path / "swanlog" / "run-20261121_012102-8ts3rniv"
-    (run / "files").mkdir(parents=True)
-    written = {"runtime": {"hostname": "node3", "command": "train.py 1"}, "git": {"commit": "abc123"}}
-    (run / "files" / "swanlab-metadata.json").write_text(json.dumps(written))
-    shutil.copy(DATA / "gpu_0_10.swanlab", run / "run-8ts3rniv.swanlab")
-    [found] = open_run(tmp_path).runs
-    about = {key: value for fact in found.facts(Topic.WRITER) for key, value in fact.value.items()}
-    assert (about["host"], about["command"], about["git_commit"]) == ("node3", "train.py 1", "abc123")
-    assert about["run_id"] == "8ts3rniv", "from the run file"
