@@ -2,46 +2,24 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tuimon.monitor.local import open_run
 from tuimon.sources.run_names import run_names
 
+TABLE: dict[str, list[Any]] = tomllib.loads(Path(__file__).with_name("paths.toml").read_text("utf-8"))
 
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("/s/samples/wild/visualdl/run/vdl_log", "visualdl"),
-        ("/s/samples/dvclive/run", "samples/dvclive"),
-        ("/data/cats/dvclive", "cats/dvclive"),
-        ("/s/public/baselines_table_epoch/run/04_29_20_21_32", "baselines_table_epoch/04_29_20_21_32"),
-        ("/s/wild/optuna/run/study.db/trial 9", "optuna/study.db/trial 9"),
-        ("/s/wild/optuna/journal.log/trial 9", "optuna/journal.log/trial 9"),
-        ("/data/grpo/a", "a"),
-        ("/s/grpo/a", "grpo/a"),
-        ("/data/grpo/lightning_logs/version_0", "grpo/version_0"),
-        ("/data/grpo/checkpoints", "grpo"),
-        ("/logs/grpo-1.5b", "grpo-1.5b"),
-        ("/s/my_sweep.db/trial 9", "my_sweep.db/trial 9"),
-    ],
-)
+
+@pytest.mark.parametrize(("path", "name"), TABLE["names"])
 def test_a_name_says_which_run_it_is(path: str, name: str) -> None:
     assert run_names([path], {path: "/data/grpo" if path.startswith("/data") else "/s"}) == {path: name}
 
 
-@pytest.mark.parametrize(
-    ("roots", "names"),
-    [
-        (["/s/own/console"], ["own/console"]),
-        (["/s/own/eval"], ["own/eval"]),
-        (["/s/own/run"], ["own"]),
-        (["/s/own/console", "/s/own/keras"], ["own/console", "keras"]),
-        (["/s/a/tensorboard", "/s/b/tensorboard"], ["a", "b"]),
-        (["/logs"], ["logs"]),
-    ],
-)
+@pytest.mark.parametrize(("roots", "names"), TABLE["given"])
 def test_a_given_directory_keeps_its_name(roots: list[str], names: list[str]) -> None:
     assert [*run_names(roots, {root: root for root in roots}).values()] == names
 
