@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.event_reading import EventLog, read_all
 from support.json_points import facts, series
 from support.log_writer import SWANLAB, damage, decode, field, framed, number, wall_times
 
 from tuimon.errors import FormatError, Unfinished
-from tuimon.formats import StreamDecoder, recognise
+from tuimon.formats import recognise
 from tuimon.formats.swanlab.run_file import SwanLabStoreDecoder
-from tuimon.reader import naming
+from tuimon.reader import Collector, naming
 from tuimon.reader.naming import LogPath, SwanLabNames, log_path, swanlab_names
 from tuimon.sources.sqlite_copy import database_signature, private_copy
 
@@ -81,24 +82,10 @@ def test_run_files_equal_swanlabs_own_reader(case: tuple[Path, dict[str, Any]]) 
             assert all(1.79e9 < time < 1.8e9 for time in times[metric])
 
 
-def test_local_logs_have_the_logged_points_and_the_database_names(case: tuple[Path, dict[str, Any]]) -> None:
+def test_every_series_of_real_runs_is_read_under_its_name(case: tuple[Path, dict[str, Any]]) -> None:
     root, truth = case
-    names = SwanLabNames()
-    actual: dict[str, list[tuple[int, str]]] = {}
-    for path in sorted(root.glob("swanlog/run-*/logs/*/*.log")):
-        where = log_path(str(path))
-        assert where is not None
-        name, certain = names.metric(where)
-        assert certain
-        data = path.read_bytes()
-        log = recognise(path.name, data[:4096])
-        assert log is not None
-        assert log.id == "swanlab-log"
-        decoder = log.decoder()
-        assert isinstance(decoder, StreamDecoder)
-        if points := series(decode(decoder, data)).get(""):
-            actual[f"{path.parents[1].relative_to(root).as_posix()}::{name}"] = points
-    assert actual == {key: true_points(points) for key, points in truth.items() if "/logs::" in key}
+    heard = EventLog().feed(read_all(Collector([str(root)])))
+    assert heard.points == {key: true_points(points) for key, points in truth.items()}
 
 
 def test_run_facts_from_runs_swanlab(case: tuple[Path, dict[str, Any]]) -> None:

@@ -13,8 +13,10 @@ The directory is called root. What is changed before a look, see `Directory.chan
 - `age`: seconds since everything was changed; otherwise it was changed now
 
 `open`: names of what is opened now, by default the root before the first look. `looks`: how often is looked, by default
-once. `nothing`: a part of the message if nothing is found. The other keys are fields: those of `Look`, those of
-`RunFields` for the only run, and those in `each` as run -> value. "has FIELD": parts that it has.
+once. `nothing`: a part of the message if
+nothing is found. The other keys are fields: those of `Look`, those of
+`RunFields` for the only run, and those in `each` as run -> value. "has FIELD": parts of
+it, or of its items.
 """
 
 from __future__ import annotations
@@ -170,7 +172,7 @@ class Look:
             assert len(runs) == 1, (run, [own.name for own in self.snapshot.runs])
             found = getattr(RunFields(runs[0], self._root), part)(wanted)
         if verb == "has":
-            return [some for some in wanted if some in found], wanted
+            return [some for some in wanted if some in found or any(some in item for item in found)], wanted
         if part == "times":
             return found, {name: np.round(points_of(of, {})[1], 3).tolist() for name, of in wanted.items()}
         return found, exact(wanted) if part == "points" else wanted
@@ -212,6 +214,11 @@ class Look:
                 for metric, step in zip(item.metric.tolist(), item.steps.tolist(), strict=True):
                     steps.setdefault(f"{source}::{item.names[metric]}", []).append(step)
         return steps
+
+    @property
+    def levels(self) -> list[str]:
+        """The level of each notice."""
+        return [notice.level for notice in self.snapshot.notices]
 
     @property
     def text(self) -> list[str]:
