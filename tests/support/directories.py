@@ -48,7 +48,7 @@ from tuimon.store import Run
 
 DATA = Path(__file__).parent.parent / "data"
 _HOW = {"remove", "move", "copies", "files", "append", "sql", "age", "open", "looks", "then", "each", "nothing"}
-_PLACE = re.compile("<([svtij]):?([^>]*)>")
+_PLACE = re.compile("<([svwetij]):?([^>]*)>")
 Exact = list[tuple[int, str]]
 """(step, repr of the value, so that NaN equals NaN)."""
 
@@ -57,9 +57,9 @@ def text_of(content: Any, name: str, places: Mapping[str, float]) -> bytes:
     """Return the bytes of a file.
 
     A text stands for itself. A list is one thing after the other; a text in it is a line. A table is a row for each
-    point: { row = "step <s> loss <v:.4f>", of = "1..20: 1 / s" }, <t>: the time that many seconds after 10:00:00, of:
-    see `points_of`, by default the step itself is the value. In an event file, `row` is the tag, and `at` the wall time
-    of step 0, with `every` seconds between two steps.
+    point: { row = "step <s> loss <v:.4f>", of = "1..20: 1 / s" }, of: see `points_of`, by default the step itself is
+    the value. <w>: another value at these steps, given by `and`; <e>: the wall time, which is `at` at step 0, with
+    `every` seconds between two steps; <t>: the time that many seconds after 10:00:00. In an event file, `row` is a tag.
     """
     if isinstance(content, list):
         return b"".join(text_of(f"{part}\n" if isinstance(part, str) else part, name, places) for part in content)
@@ -67,17 +67,20 @@ def text_of(content: Any, name: str, places: Mapping[str, float]) -> bytes:
         return content.encode()
     of = content["of"] if ":" in content["of"] else f"{content['of']}: s"
     points = list(zip(*points_of(of, places), strict=True))
+    wall, every = content.get("at", 0), content.get("every", 1)
     if "tfevents" in name:
-        wall, every = content["at"], content.get("every", 1)
         rows = (event(step, scalar(content["row"], value), wall=wall + every * step) for step, value in points)
         return b"".join(records([*([] if content.get("more") else [version()]), *rows]))
 
-    def line(step: int, value: float) -> str:
+    steps = content["of"].partition(":")[0]
+    others = points_of(f"{steps}: {content['and']}", places)[1] if "and" in content else [0.0] * len(points)
+
+    def line(step: int, value: float, other: float) -> str:
         clock = f"{10 + step // 3600:02}:{step // 60 % 60:02}:{step % 60:02}"
-        known = {"s": step, "v": value, "t": clock, **places}
+        known = {"s": step, "v": value, "w": other, "e": wall + every * step, "t": clock, **places}
         return _PLACE.sub(lambda found: format(known[found[1]], found[2]), content["row"])
 
-    return "".join(f"{line(step, value)}\n" for step, value in points).encode()
+    return "".join(f"{line(*point, other)}\n" for point, other in zip(points, others, strict=True)).encode()
 
 
 def exact(metrics: Mapping[str, Any]) -> dict[str, Exact]:
@@ -243,6 +246,10 @@ class RunFields:
         self._status = {os.path.relpath(view.info.path, root): view.status for view in run.streams if view.status}
 
     def points(self, wanted: Mapping[str, Any]) -> dict[str, Exact]:
+        """Also compare what an export has with the curves."""
+        for name, steps, values, _ in self._run.points():
+            curve = self._run.curve(name)
+            assert np.array_equal([steps, values], [curve.steps, curve.values], equal_nan=True), name
         curves = {name: self._run.curve(name) for name in wanted}
         return {
             name: list(zip(c.steps.tolist(), map(repr, c.values.tolist()), strict=True)) for name, c in curves.items()
@@ -290,6 +297,10 @@ class RunFields:
     def logs(self, _: Any) -> list[str]:
         """The files that are read, and not replaced by others."""
         return sorted(path for path, status in self._status.items() if status.state != "superseded")
+
+    def evidence(self, parts: Sequence[str]) -> list[str]:
+        """The parts that are in the reasons for which runs were joined."""
+        return [part for part in parts if any(part in line for line in self._run.join_evidence)]
 
     def formats(self, _: Any) -> list[str]:
         return [view.info.format for view in self._run.streams]
