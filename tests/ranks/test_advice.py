@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -26,16 +25,6 @@ def _row(node: str = "n02", evidence: tuple[str, ...] = ()) -> RankRow:
 def test_advice_about_a_failure(rule: str, text: str, wanted: str) -> None:
     cause = RootCause(5, "n01", text, text, FileLine("logs/5.err", 9), rule)
     assert wanted in advice.of_failure(cause, _row())
-
-
-@pytest.mark.parametrize(("evidence", "wanted"), TABLE["crashes"])
-def test_a_crash_for_lack_of_memory_has_the_advice_of_a_rank(tmp_path: Path, evidence: str, wanted: str) -> None:
-    steps = "".join(f"step {step}/500 loss={1 / step:.5f}\n" for step in range(1, 20))
-    (tmp_path / "train.log").write_text(f"{steps}{evidence}\n")
-    (run,) = open_run(tmp_path).runs
-    (alert,) = (alert for alert in Checker().check(run, time.time()) if alert.rule == "liveness")
-    assert wanted in alert.hint
-    assert alert.hint.endswith("see the end of its console log")
 
 
 def test_advice_about_a_slow_rank_names_its_node() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.event_reading import Watched
+from support.directories import Directory
 
 from tuimon.formats import all_formats
 from tuimon.reader import assembly
@@ -182,27 +182,16 @@ def test_the_only_session_of_a_tracker_is_of_the_directory_that_holds_the_settin
     assert {run.name: len(run.members) for run in groups} == {"job": 2, "other/Nov21_10-11-12_host": 1}
 
 
-def append(directory: Path, files: dict[str, list[str]]) -> None:
-    """Append lines to files."""
-    for name, lines in files.items():
-        (directory / name).parent.mkdir(parents=True, exist_ok=True)
-        with (directory / name).open("a") as file:
-            file.writelines(f"{line}\n" for line in lines)
-
-
-def point(step: int, loss: float = 0.25) -> str:
-    return f"step:{step} - actor/loss:{loss} - critic/score/mean:0.5"  # verl's console logger
-
-
-ROW = '{"step": 0, "loss": 0.5}'
-
-
 def test_many_texts_that_become_runs_are_grouped_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Grouping goes through all files, so once for each of them would grow with their square."""
-    jobs = {f"sweep/job_{job}/train.log": ["loading", point(7)] for job in range(40)}
-    append(tmp_path, {"evaluation/metrics.jsonl": [ROW], **jobs})
+    files = {
+        "evaluation/metrics.jsonl": ['{"step": 0, "loss": 0.5}'],
+        "sweep/job_{0..39}/train.log": ["step 7 loss 0.5"],
+    }
+    directory = Directory(tmp_path / "root")
+    directory.change({"files": files})
     calls: list[int] = []
     really_group = assembly.group_runs
     monkeypatch.setattr(assembly, "group_runs", lambda *given: calls.append(1) or really_group(*given))  # type: ignore[func-returns-value]
-    assert len(Watched(tmp_path).runs) == 41
+    assert len(directory.look({}).snapshot().runs) == 41
     assert len(calls) <= 3

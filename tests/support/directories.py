@@ -230,7 +230,13 @@ class Look:
 
     @property
     def alerts(self) -> list[str]:
-        return sorted(alert.rule for alert in self.snapshot.alerts)
+        """The rules of the alerts that are no mere information."""
+        return sorted(alert.rule for alert in self.snapshot.alerts if alert.severity != "info")
+
+    @property
+    def hints(self) -> list[str]:
+        """The advice of each alert."""
+        return [alert.hint for alert in self.snapshot.alerts]
 
     @property
     def files_of_runs(self) -> list[list[str]]:
