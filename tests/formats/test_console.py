@@ -96,6 +96,3 @@ def test_number_of_labels_is_bounded() -> None:
     metrics = read("".join(f"[task{number}]: step 1 loss 0.5\n" for number in range(6000)))
     assert len(metrics) < 4200
     assert sum(map(len, metrics.values())) == 6000
-
-
-# ---------------------------------------------------------------- files

@@ -1,4 +1,4 @@
-"""Separated tables: points and steps of cells, recognition, growth and rewrites."""
+"""Separated tables: points and steps of cells, recognition, growth and rewrites. More: cases/csv.toml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configs of runs: values, refused documents, the run that a config belongs to, and secrets."""
+"""Configs of runs: values, refused documents and secrets. See also tests/reader/directories/configs.toml."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_yaml_is_imported_only_when_needed() -> None:
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
 
 
-# ---------------------------------------------------------------------- the run of a config
+# ---------------------------------------------------------------------- secrets
 
 
 LOSS = '{"step": 1, "loss": 0.5}\n'
@@ -135,9 +135,6 @@ LOSS = '{"step": 1, "loss": 0.5}\n'
 def put(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
-
-
-# ---------------------------------------------------------------------- secrets
 
 
 @pytest.fixture

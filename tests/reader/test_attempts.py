@@ -1,4 +1,4 @@
-"""Where a log's program was started again, by the steps of its rows, split anywhere."""
+"""Where a log's program was started again, by the steps of its rows. More of them: directories/attempts.toml."""
 
 from __future__ import annotations
 

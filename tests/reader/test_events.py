@@ -1,4 +1,4 @@
-"""EventEncoder: conversion of decoded items to events."""
+"""EventEncoder: conversion of decoded items to events. DamageLog: damaged parts of a log."""
 
 from __future__ import annotations
 

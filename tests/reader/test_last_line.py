@@ -1,4 +1,4 @@
-"""The last line of a log that has ended without a newline: read once the file has not changed for long."""
+"""The end of a log: a last line without a newline, and half a record. More of them: directories/last_lines.toml."""
 
 from __future__ import annotations
 

@@ -12,11 +12,11 @@ The directory is called root. What is changed before a look, see `Directory.chan
 - `sql`: name of a database -> statements
 - `age`: seconds since everything was changed; otherwise it was changed now
 
-`open`: names of what is opened now, by default the root before the first look. `looks`: how often is looked, by default
-once. `nothing`: a part of the message if
-nothing is found. The other keys are fields: those of `Look`, those of
-`RunFields` for the only run, and those in `each` as run -> value. "has FIELD": parts of
-it, or of its items.
+- `open`: names of what is opened now, by default the root before the first look
+- `looks`: how often is looked, by default once
+
+`nothing` is a part of the message if nothing is found. The other keys are fields: those of `Look`, those of `RunFields`
+for the only run, and those in `each` as run -> value. "has FIELD": parts of it, or of its items.
 """
 
 from __future__ import annotations
