@@ -168,7 +168,7 @@ class Look:
     def field(self, name: str, wanted: Any, run: str = "") -> tuple[Any, Any]:
         """Return a field as it is, and as it should be."""
         verb, _, part = name.rpartition(" ")
-        if hasattr(self, part) and not run:
+        if hasattr(Look, part) and not run:
             found = getattr(self, part)
         else:
             runs = [own for own in self.snapshot.runs if own.name == run or not run]
