@@ -116,6 +116,7 @@ def test_values_that_are_not_numbers_are_not_points() -> None:
         "dict.a.b": [(0, "2.0")],
         "dict.e": [(0, "nan")],
     }
+    assert series(rows_of(history(1, {"text": '"NaN"'}, 0))) == {}
 
 
 def test_an_item_whose_length_looks_like_the_tag() -> None:
