@@ -1,7 +1,4 @@
-"""Curves of healthy runs, of any noise, raise no alert; those with a planted fault raise its alert.
-
-The generated runs are a part of `python -m tests.bench detectors`.
-"""
+"""Curves of healthy runs, of any noise, raise no alert; generated runs with a planted fault raise its alert."""
 
 from __future__ import annotations
 

@@ -128,7 +128,6 @@ def test_yaml_is_imported_only_when_needed() -> None:
 
 # ---------------------------------------------------------------------- secrets
 
-
 LOSS = '{"step": 1, "loss": 0.5}\n'
 
 
