@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
 import tomllib
 import tracemalloc
@@ -174,33 +172,3 @@ def test_memory_leak_with_the_unit_that_a_script_prints(
         assert (alert.reached_in is not None) == ("/32.0GB" in printed)
         if alert.reached_in is not None:
             assert 30 <= alert.reached_in <= 39, "32 GB are full 32 steps after 30.45 GB"
-
-
-@pytest.mark.parametrize(
-    ("before", "found_in_console"),
-    [([], False), ([0.003, 0.002, 0.001], False), ([0.5] * 9, True), ([0.903, 0.902, 0.9], True)],
-    ids=["zeros only", "falls slowly", "constant", "falls to 0 at once"],
-)
-def test_zeros_of_console_text_may_be_rounded(tmp_path: Path, before: list[float], found_in_console: bool) -> None:
-    rates = [*before, *[0.0] * 40]
-    (tmp_path / "train.log").write_text(
-        "".join(f"step: {i} - lr: {v:.3f} - loss: {1 / (i + 1):.3f}\n" for i, v in enumerate(rates))
-    )
-    assert any(alert.rule == "learning_rate" for alert in open_run(tmp_path).alerts) == found_in_console
-    (tmp_path / "train.log").unlink()
-    rows = (json.dumps({"step": i, "lr": v, "loss": 1 / (i + 1)}) + "\n" for i, v in enumerate(rates))
-    (tmp_path / "metrics.jsonl").write_text("".join(rows))
-    assert any(alert.rule == "learning_rate" for alert in open_run(tmp_path).alerts)
-
-
-@pytest.mark.parametrize("behind", [0, 3], ids=["equal", "the second source is behind"])
-def test_a_metric_of_two_names_is_one_alert(tmp_path: Path, behind: int) -> None:
-    values = [0.3 + step / 50 if step < 60 else math.nan for step in range(80)]
-    rows = [{"step": step, "charts/episodic_return": value} for step, value in enumerate(values)]
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    lines = [f"{step},{value}\n" for step, value in enumerate(values[: 80 - behind])]
-    (tmp_path / "log.csv").write_text("".join(["step,score\n", *lines]))
-    [run] = open_run(tmp_path).runs
-    found = Checker().check(run)
-    assert {(alert.rule, alert.step) for alert in found} == {("nonfinite", 60)}
-    assert [alert.severity for alert in found].count("info") == len(found) - 1

@@ -1,15 +1,26 @@
-"""Rules of the user: syntax and incidents."""
+"""Rules of the user: syntax and incidents, and the limit for the time without a point."""
 
 from __future__ import annotations
 
+import json
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
 import pytest
-from support.made_run import run_of
+from support.made_run import START, run_of
+from support.programs import run
 from support.stores import Log, store_of
 
 from tuimon.detectors import Checker
 from tuimon.detectors._user_rules import detector_of, matched_by_pattern
+from tuimon.detectors.rules import silence_rule
 from tuimon.errors import UsageError
 from tuimon.model.alerts import Alert
+from tuimon.model.points import Fact
+
+TABLE: dict[str, list[Any]] = tomllib.loads(Path(__file__).with_name("user_rules.toml").read_text("utf-8"))
 
 
 def alerts(rule: object, series: dict[str, list[float]]) -> list[Alert]:
@@ -21,26 +32,10 @@ LOW = [0.5, 0.05, 0.04, 0.05, 0.5, 0.5, 0.05, 0.02, 0.05, 0.05]
 """Values at the steps 10, 20 etc., and at the same seconds."""
 
 
-@pytest.mark.parametrize(
-    ("rule", "spans"),
-    [
-        ("reward < 0.1 for 3 points", [(20, 40), (70, None)]),
-        ("reward < 0.1 for 4 points", [(70, None)]),
-        ("reward<0.1 for 31 steps", [(70, None)]),
-        ("reward < 0.1 for 21 steps", [(20, 40), (70, None)]),
-        ("reward < 0.1 for 0.5 min", [(70, None)]),
-        ("reward <= 0.02", [(80, None)]),
-        ("reward < 0.02", []),
-        ("reward >= 5e-1", [(10, 10), (50, 60)]),
-        ("reward > .5", []),
-        ("rew* < 0.1 for 4 points", [(70, None)]),
-        ("reward.train < 0.1 for 4 points", [(70, None)]),
-        ("other < 0.1", []),
-    ],
-)
-def test_incidents_of_a_rule(rule: str, spans: list[tuple[int, int | None]]) -> None:
+@pytest.mark.parametrize(("rule", "spans"), TABLE["incidents"])
+def test_incidents_of_a_rule(rule: str, spans: list[list[int]]) -> None:
     sorted_alerts = sorted(alerts(rule, {"reward": LOW}), key=lambda alert: alert.step or 0)
-    assert [(alert.step, alert.until) for alert in sorted_alerts] == spans
+    assert [[alert.step, alert.until or 0] for alert in sorted_alerts] == spans
 
 
 FALLS = [1.645, 1.272, 1.099, 1.019, 1.042, 1.085]
@@ -121,27 +116,42 @@ def test_incidents_of_several_metrics_at_the_same_time_are_one_alert() -> None:
     assert [change.metric for change in worst.related] == ["gpu/b", "gpu/c"]
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [
-        "reward",
-        "reward 0.1",
-        "< 0.1",
-        "reward == 0.1",
-        "reward < much",
-        "reward < 0.1 for",
-        "reward < 0.1 for 20",
-        "reward < 0.1 for 20 days",
-        "reward < 0.1 for 0 steps",
-        "reward < 0.1 for 1.5 points",
-        "reward < 1e999",
-        "reward < __import__('os')",
-        {"rule": 3},
-        {"severity": "warning"},
-        {"rule": "reward < 1", "severity": "loud"},
-        {"rule": "reward < 1", "command": "rm"},
-    ],
-)
+@pytest.mark.parametrize("rule", TABLE["invalid"])
 def test_invalid_rules(rule: object) -> None:
     with pytest.raises(UsageError):
         Checker(rules=[rule])  # type: ignore[list-item]
+
+
+LOSS = {"loss": (range(1, 21), [0.5] * 20)}
+
+
+LAST = START + 20
+
+
+def alerts_after(seconds: float, *facts: Fact) -> list[str]:
+    checker = Checker(more=[silence_rule(1800.0)])
+    return [alert.message for alert in checker.check(run_of(LOSS, facts), LAST + seconds) if alert.rule == "silence"]
+
+
+def test_a_run_is_silent_after_the_limit_whatever_its_pace_is() -> None:
+    assert alerts_after(1800) == []
+    (message,) = alerts_after(2460)
+    assert message.startswith("no point for 41 m, longer than 30 m; its state is ")
+
+
+def test_a_run_that_has_finished_is_not_silent() -> None:
+    assert alerts_after(2460, Fact("config", {"max_steps": 20})) == []
+    assert len(alerts_after(2460, Fact("config", {"max_steps": 40}))) == 1
+
+
+def test_the_time_of_the_points_counts_and_not_that_of_the_file(tmp_path: Path) -> None:
+    now, log = time.time(), tmp_path / "metrics.jsonl"
+    log.write_text("".join(json.dumps({"step": s, "timestamp": now - 3600 + s, "loss": 0.5}) + "\n" for s in range(20)))
+    silent = ("check", str(tmp_path), "--only-rules", "--silent-for")
+    assert "no point for 59 m, longer than 30 m" in run(*silent, "30m", expect=4).stdout
+    assert run(*silent, "2h").stdout == "no active alerts in 1 run\n"
+
+
+@pytest.mark.parametrize("limit", ["30", "0m", "-5m", "x", "1e3s", ""])
+def test_a_limit_needs_a_number_and_a_unit(limit: str) -> None:
+    assert "invalid duration" in run("check", f"--silent-for={limit}", expect=2).stderr

@@ -18,12 +18,7 @@ from tuimon.formats.json.marked_lines import RecordedText
 
 HEAD = "2026-01-29 12:01:00.123 | INFO     | ajet.backbone.trainer_verl:eval_dataset:1051 - "
 WORDS = [
-    "TGC@4",
-    "mean_reward",
-    "num_all_success_tasks",
-    "num_pass_n_tasks(pass@4)",
-    "num_pass_n_tasks(pass@8)",
-    "of",
+    *("TGC@4", "mean_reward", "num_all_success_tasks", "num_pass_n_tasks(pass@4)", "num_pass_n_tasks(pass@8)", "of"),
     "all",
 ]
 NAMES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from support.json_points import feed, rows, series
 
-import tuimon
 from tuimon.formats.console._decoder import ConsoleDecoder
 from tuimon.formats.console.families import number, printed_dict
 from tuimon.formats.console.families.trainers import Trainer, trainers
@@ -97,31 +96,3 @@ def test_number_of_labels_is_bounded() -> None:
     metrics = read("".join(f"[task{number}]: step 1 loss 0.5\n" for number in range(6000)))
     assert len(metrics) < 4200
     assert sum(map(len, metrics.values())) == 6000
-
-
-# ---------------------------------------------------------------- files
-
-
-def test_results_without_a_step_are_dropped_when_rows_name_one(tmp_path: Path) -> None:
-    """The lines are read as counted while nothing else is known, and not once a row names its step."""
-    log = tmp_path / "train.log"
-    log.write_text("".join(f"inner loss: {number}.5\n" for number in range(5)))
-    (run,) = tuimon.read(tmp_path)
-    assert list(run.metrics) == ["inner loss"]
-    with log.open("a") as file:
-        file.write("Step 10: loss=0.5\nStep 20: loss=0.25\n")
-    (run,) = tuimon.read(tmp_path)
-    assert list(run.metrics) == ["loss"]
-
-
-def test_metrics_that_begin_far_below_the_head_are_found(tmp_path: Path) -> None:
-    warnings = "WARNING:tensorflow:From base.py:198: retry is deprecated and will be removed\n" * 200
-    rows = "".join(
-        f"{'-' * 30}\n| epoch             | {e}   |\n| test/success_rate | 0.{e} |\n{'-' * 30}\n" for e in range(5)
-    )
-    (tmp_path / "openai_run1.txt").write_text(warnings + rows)
-    (tmp_path / "notes.txt").write_text("All work and no play makes Jack a dull boy, 12 times a day.\n" * 500)
-    (run,) = tuimon.read(tmp_path)
-    assert run["test/success_rate"].values.tolist() == [0.0, 0.1, 0.2, 0.3, 0.4]
-    with pytest.raises(tuimon.NothingFound):
-        tuimon.read(tmp_path / "notes.txt")

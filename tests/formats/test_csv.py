@@ -1,4 +1,4 @@
-"""Separated tables: points and steps of cells, recognition, growth and rewrites."""
+"""Separated tables: points and steps of cells, recognition, growth and rewrites. More: cases/csv.toml."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from tuimon.formats.tables import csv as csv_table
 from tuimon.formats.tables import dvclive
 from tuimon.formats.tables._decoder import TableDecoder
 from tuimon.model.events import Event, SegmentStarted, StreamFound
-from tuimon.model.points import Points
-from tuimon.monitor.local import open_run
 from tuimon.reader import Collector
 
 # ---------------------------------------------------------------------- cells, steps and rows
@@ -123,30 +121,6 @@ def test_reading_at_every_moment_of_a_growing_header(tmp_path: Path) -> None:
     assert [status.damaged for status in log.status.values()] == [0]
 
 
-def test_lightning_rewrites_and_restarts_in_the_same_version(tmp_path: Path) -> None:
-    path = tmp_path / "version_0" / "metrics.csv"
-    path.parent.mkdir()
-    collector = Collector([str(tmp_path)])
-    events: list[Event] = []
-    for text in (
-        "step,train_loss\n0,1.0\n1,0.9\n",
-        "step,train_loss,val_loss\n0,1.0,\n1,0.9,\n1,,0.8\n",
-        "step,train_loss,val_loss\n0,1.0,\n1,0.9,\n1,,0.8\n2,0.7,\n",
-    ):
-        path.write_text(text)
-        events += [*collector.find(), *collector.read()]
-    assert not any(isinstance(event, SegmentStarted) for event in events)
-    path.unlink()
-    events += collector.read()
-    path.write_text("step,train_loss\n2,0.75\n")
-    events += [*collector.read(), *collector.flush()]
-    assert sum(isinstance(event, SegmentStarted) for event in events) == 1
-    assert {name.partition("::")[2]: points for name, points in EventLog().feed(events).points.items()} == {
-        "train_loss": [(0, "1.0"), (1, "0.9"), (2, "0.7"), (2, "0.75")],
-        "val_loss": [(1, "0.8")],
-    }
-
-
 # ---------------------------------------------------------------------- which files are tables of metrics
 
 
@@ -190,32 +164,3 @@ def test_decimal_commas_as_pandas_writes_them(rows: list[list[float]], digits: i
         for column, name in enumerate(names)
     }
     assert series(feed(TableDecoder(), written.encode(), cuts)) == wanted
-
-
-def test_monitors_of_a_vectorised_environment_are_one_source(tmp_path: Path) -> None:
-    """The store draws all episodes as one curve; an export by source keeps the files apart."""
-    for environment in range(4):
-        rows = "".join(f"{10.0 + row},{10 + row},{row + environment / 10}\n" for row in range(20))
-        text = f'#{{"t_start": {1795224133 + environment / 100}, "env_id": "X"}}\nr,l,t\n{rows}'
-        (tmp_path / f"{environment}.monitor.csv").write_text(text)
-    collector = Collector([str(tmp_path)])
-    assert {event.source for event in collector.find() if isinstance(event, StreamFound)} == {"monitor.csv"}
-    [run] = open_run(tmp_path).runs
-    assert sorted(run.metrics) == ["elapsed", "length", "reward"]
-    assert len(run.curve("reward")) == 80
-    collector = Collector([str(tmp_path)])
-    list(collector.find())
-    own = {
-        (source, name) for source, item in collector.in_file_order() if isinstance(item, Points) for name in item.names
-    }
-    assert own == {(f"{environment}.monitor.csv", name) for environment in range(4) for name in "rlt"}
-
-
-def test_tables_of_one_directory_with_the_same_columns_are_kept_apart(tmp_path: Path) -> None:
-    for role in ("learn", "test"):
-        rows = "".join(f"{step}\t{1 / (1 + step)}\n" for step in range(20))
-        (tmp_path / f"{role}_error.tsv").write_text(f"iter\tLogloss\n{rows}")
-    rows = "".join(f"{step}\t{67 + step}\t{5000 - step}\n" for step in range(20))
-    (tmp_path / "time_left.tsv").write_text(f"iter\tPassed\tRemaining\n{rows}")
-    [run] = open_run(tmp_path).runs
-    assert sorted(run.metrics) == ["Passed", "Remaining", "learn/Logloss", "test/Logloss"]

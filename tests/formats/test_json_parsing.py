@@ -79,22 +79,7 @@ def test_output_of_json_dumps_is_read(value: object) -> None:
 
 
 _TOKENS = [
-    "NaN",
-    "-Infinity",
-    "Infinity",
-    '"NaN"',
-    '"a"',
-    '"',
-    "{",
-    "}",
-    "[",
-    "]",
-    ":",
-    ",",
-    "1",
-    "-",
-    " ",
-    r"\u0000?",
+    *("NaN", "-Infinity", "Infinity", '"NaN"', '"a"', '"', "{", "}", "[", "]", ":", ",", "1", "-", " ", r"\u0000?"),
     "\\",
 ]
 

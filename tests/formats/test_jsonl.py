@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import math
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.json_points import DATA, damage, facts, feed, rows, series
 
+from tuimon.commands import main
 from tuimon.formats import recognise
 from tuimon.formats._shared.rows import number, seconds, step_of
 from tuimon.formats.json import lines as jsonl
 from tuimon.formats.json import marked_lines
+from tuimon.monitor.local import open_run
 
 
 def lines(*given: Any) -> bytes:
@@ -201,3 +204,12 @@ def test_evaluations_of_beast_logger_are_points_and_its_rollouts_are_none() -> N
     rollouts = feed(marked_lines.RecordedText("content"), (DATA / "beast/rollout.json.log").read_bytes() + b"{bad}\n")
     assert rows(rollouts) == []
     assert [reason for _, _, reason in damage(rollouts)] == ["not JSON"]
+
+
+@pytest.mark.parametrize("words", [["summary"], ["--once"], ["check"], ["line"], ["summary", "--json"], ["report"]])
+def test_largest_steps_of_int64_are_read(tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    steps = (-(2**63) + 1, -5, 0, 1, 2, 3, 2**62, 2**63 - 1)
+    (tmp_path / "log.jsonl").write_text("".join(f'{{"step": {step}, "loss": {step % 7}}}\n' for step in steps))
+    assert open_run(tmp_path).runs[0].curve("loss").steps.tolist() == list(steps)
+    assert main([*words, str(tmp_path)]) in (0, 4)
+    assert capsys.readouterr().out

@@ -17,6 +17,7 @@ from tuimon.errors import FormatError
 from tuimon.formats._shared.crc32c import contributions, crc32c
 from tuimon.formats._shared.protobuf import fields, signed, varint
 from tuimon.formats.tensorboard._records import find_header
+from tuimon.formats.visualdl import VisualDLDecoder
 
 NOISE = random.Random(3).randbytes(1 << 17)
 
@@ -76,3 +77,8 @@ def test_bytes_that_are_not_a_message(message: bytes) -> None:
 
 def test_a_negative_number_is_written_as_64_bits() -> None:
     assert signed(varint(b"\xfe" + b"\xff" * 8 + b"\x01", 0, 10)[0]) == -2
+
+
+def test_length_that_is_damaged() -> None:
+    [damage] = VisualDLDecoder().feed(b"\xff" * 100)
+    assert (damage.offset, damage.reason) == (0, "not a record")  # type: ignore[union-attr]

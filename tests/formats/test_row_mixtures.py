@@ -99,52 +99,14 @@ def test_json_lines_give_the_points_of_each_row_alone(rng: random.Random) -> Non
 # ---------------------------------------------------------------------- tables
 
 COLUMNS = [
-    "epoch",
-    "step",
-    "Iteration",
-    "time/total_timesteps",
-    "timestamp",
-    "Wall time",
-    "train/loss",
-    "lr",
-    "a b",
-    "nan",
+    *("epoch", "step", "Iteration", "time/total_timesteps", "timestamp", "Wall time", "train/loss", "lr", "a b", "nan"),
+    *("run_id", "naïve", 'say "x"', "acc"),
 ]
-COLUMNS += ["run_id", "naïve", 'say "x"', "acc"]
 CELLS = [
-    "",
-    "",
-    "NA",
-    "null",
-    "nan",
-    "NaN",
-    "-nan",
-    "inf",
-    "-Infinity",
-    "+1",
-    "007",
-    " 1.5 ",
-    "0,5",
-    "1 2",
-    "1_0",
-    "n",
-    "an",
+    *("", "", "NA", "null", "nan", "NaN", "-nan", "inf", "-Infinity", "+1", "007", " 1.5 ", "0,5", "1 2", "1_0", "n"),
+    *("an", "-0", "-0.0", "1e400", ".5", "5.", "1E-7", "1e", "18446744073709551616", 'say "hi"', "a;b", "é"),
+    *("2026-11-21 12:00:05", "0.5", "1790000000123", "9007199254740993"),
 ]
-CELLS += [
-    "-0",
-    "-0.0",
-    "1e400",
-    ".5",
-    "5.",
-    "1E-7",
-    "1e",
-    "18446744073709551616",
-    'say "hi"',
-    "a;b",
-    "é",
-    "2026-11-21 12:00:05",
-]
-CELLS += ["0.5", "1790000000123", "9007199254740993"]
 
 
 class Tables:

@@ -1,4 +1,4 @@
-"""Configs of runs: values, refused documents, the run that a config belongs to, and secrets."""
+"""Configs of runs: values, refused documents and secrets. See also tests/reader/directories/configs.toml."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuimon.commands import main
-from tuimon.errors import FormatError, NothingFound, Unfinished
+from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import recognise
 from tuimon.formats._shared.safe_yaml import LARGEST, parse_yaml
 from tuimon.formats._shared.settings_text import read_settings, scalar
 from tuimon.formats.config import JSON, SACRED
 from tuimon.model.points import Fact
-from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.redact import HIDDEN
 
 DATA = Path(__file__).parent.parent / "data" / "config"
@@ -127,115 +126,14 @@ def test_yaml_is_imported_only_when_needed() -> None:
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
 
 
-# ---------------------------------------------------------------------- the run of a config
-
+# ---------------------------------------------------------------------- secrets
 
 LOSS = '{"step": 1, "loss": 0.5}\n'
-MONITOR = '#{"t_start": 1795224133.5, "env_id": "CartPole-v1"}\nr,l,t\n1.0,10,0.5\n2.0,12,0.9\n'
-MLFLOW = f"mlruns/0/{'a' * 32}"
-TWINS = [(step, 1 / step) for step in range(1, 31)]
-RUNS: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
-    "beside the metrics or in a directory beside them": (
-        {
-            **{f"{name}/logs/metrics.jsonl": LOSS for name in ("plain", "rlinf", "hydra", "hf")},
-            "plain/config.yaml": '{"who": "plain"}\n',  # JSON is YAML too
-            "rlinf/tensorboard/config.yaml": "who: rlinf\n",
-            "hydra/.hydra/config.yaml": "who: hydra\n",
-            "hf/training_args.json": '{"who": "hf"}',
-        },
-        {name: {"who": name} for name in ("plain", "rlinf", "hydra", "hf")},
-    ),
-    "above or below the metrics": (
-        {"project/config.yaml": "a: 1\n", "project/out/metrics.jsonl": LOSS, "project/out/source/config.json": "{}"},
-        {"out": {}},
-    ),
-    "of the model of a checkpoint": (
-        {"x/metrics.jsonl": LOSS, "x/checkpoint-40/config.json": '{"model_type": "qwen2", "hidden_size": 896}'},
-        {"x": {}},
-    ),
-    "parameters of MLflow": (
-        {
-            f"{MLFLOW}/metrics/loss": "1795226147449 0.5 30\n",
-            f"{MLFLOW}/params/optim/lr": "0.003",
-            f"{MLFLOW}/params/batch": "256\n",
-        },
-        {"a" * 32: {"optim/lr": "0.003", "batch": "256"}},
-    ),
-    "twin logs with a config each": (
-        {
-            "csv/version_0/metrics.csv": "step,loss\n" + "".join(f"{step},{loss}\n" for step, loss in TWINS),
-            "tb/version_0/metrics.jsonl": "".join(f'{{"step": {s}, "loss": {loss}}}\n' for s, loss in TWINS),
-            "csv/version_0/hparams.yaml": "csv: 1\n",
-            "tb/version_0/hparams.yaml": "tb: 1\n",
-        },
-        {"": {"csv": 1, "tb": 1}},
-    ),
-    "RL Baselines3 Zoo: in a directory with the name of the environment": (
-        {
-            **{f"ppo/CartPole-v1_{number}/0.monitor.csv": MONITOR for number in (1, 2)},
-            "ppo/CartPole-v1_1/CartPole-v1/args.yml": "algo: ppo\n",
-            "ppo/CartPole-v1_1/CartPole-v1/config.yml": "n_steps: 32\n",
-        },
-        {"CartPole-v1_1": {"algo": "ppo", "n_steps": 32}, "CartPole-v1_2": {}},
-    ),
-}
-"""Place of a config -> (files, the config of each run by the name of its directory)."""
 
 
 def put(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
-
-
-@pytest.mark.parametrize("place", RUNS)
-def test_the_run_of_a_config(place: str, tmp_path: Path) -> None:
-    files, configs = RUNS[place]
-    for path, text in files.items():
-        put(tmp_path / path, text)
-    runs = open_run(tmp_path).runs
-    assert {Path(run.path).name if "" not in configs else "": run.config for run in runs} == configs
-    assert len(runs) == len(configs)
-
-
-def test_config_alone_is_not_a_run(tmp_path: Path) -> None:
-    put(tmp_path / "project" / "config.yaml", "a: 1\n")
-    with pytest.raises(NothingFound, match=r"config.yaml: no metrics beside it"):
-        open_run(tmp_path)
-
-
-def test_config_is_read_when_metrics_appear_beside_it_and_when_it_changes(tmp_path: Path) -> None:
-    put(tmp_path / "run" / "config.yaml", "lr: 0.1\nold: 1\n")
-    monitor = LocalMonitor([tmp_path])
-    monitor.update()
-    assert not monitor.snapshot().runs
-    put(tmp_path / "run" / "metrics.jsonl", LOSS)
-    monitor.update()
-    [run] = monitor.snapshot().runs
-    assert run.config == {"lr": 0.1, "old": 1}
-    put(tmp_path / "run" / "config.yaml", "lr: 0.2\n")
-    for _ in range(3):
-        monitor.update()
-    [run] = monitor.snapshot().runs
-    assert run.config == {"lr": 0.2}
-
-
-def test_broken_config_is_counted_and_loses_no_metric(tmp_path: Path) -> None:
-    put(tmp_path / "metrics.jsonl", LOSS)
-    put(tmp_path / "config.yaml", "lr: [0.1\nb: }\n")
-    put(tmp_path / "config.json", "[]")
-    put(tmp_path / "args.yaml", "a: 1\n" + "#" * (5 << 20))
-    monitor = LocalMonitor([tmp_path])
-    monitor.update()
-    [run] = monitor.snapshot().runs
-    assert run.metrics == ("loss",)
-    states = {Path(s.info.path).name: s.status for s in run.streams if s.status}
-    assert states["config.yaml"].damaged == 1
-    assert (states["args.yaml"].state, states["args.yaml"].message) == ("unreadable", "larger than 4 MiB")
-    assert monitor.collector.partly_unreadable
-    assert [path for path, _ in monitor.collector.skipped] == [str(tmp_path / "config.json")]
-
-
-# ---------------------------------------------------------------------- secrets
 
 
 @pytest.fixture
@@ -261,15 +159,6 @@ def test_api_keys_are_in_no_output(seeds_run: Path, capsys: pytest.CaptureFixtur
         if "summary" in words:
             assert HIDDEN in printed.out
             assert "Qwen2.5-0.5B-Instruct" in printed.out
-
-
-def test_tracker_run_given_as_target(tmp_path: Path, data: Path) -> None:
-    run = tmp_path / "wandb" / "run-20261121_014500-a1b2c3d4"
-    put(run / "files" / "config.yaml", "wandb_version: 1\nlr:\n  desc: null\n  value: 0.5\n")
-    (run / "run-a1b2c3d4.wandb").write_bytes((data / "wandb" / "core_0_17.wandb").read_bytes())
-    [result] = open_run(run).runs
-    assert result.config == {"lr": 0.1, "m": {"h": 1}}  # the run file itself has the last word
-    assert [stream.info.format for stream in result.streams] == ["config-yaml", "wandb"]
 
 
 def test_run_json_of_sacred_says_when_the_run_ended() -> None:

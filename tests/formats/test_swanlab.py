@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import shutil
 import sqlite3
 import tarfile
 from functools import cache
@@ -15,15 +14,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.event_reading import EventLog, read_all
 from support.json_points import facts, series
 from support.log_writer import SWANLAB, damage, decode, field, framed, number, wall_times
 
 from tuimon.errors import FormatError, Unfinished
-from tuimon.formats import StreamDecoder, recognise
+from tuimon.formats import recognise
 from tuimon.formats.swanlab.run_file import SwanLabStoreDecoder
-from tuimon.model.points import Topic
-from tuimon.monitor.local import open_run
-from tuimon.reader import naming
+from tuimon.reader import Collector, naming
 from tuimon.reader.naming import LogPath, SwanLabNames, log_path, swanlab_names
 from tuimon.sources.sqlite_copy import database_signature, private_copy
 
@@ -84,24 +82,10 @@ def test_run_files_equal_swanlabs_own_reader(case: tuple[Path, dict[str, Any]]) 
             assert all(1.79e9 < time < 1.8e9 for time in times[metric])
 
 
-def test_local_logs_have_the_logged_points_and_the_database_names(case: tuple[Path, dict[str, Any]]) -> None:
+def test_every_series_of_real_runs_is_read_under_its_name(case: tuple[Path, dict[str, Any]]) -> None:
     root, truth = case
-    names = SwanLabNames()
-    actual: dict[str, list[tuple[int, str]]] = {}
-    for path in sorted(root.glob("swanlog/run-*/logs/*/*.log")):
-        where = log_path(str(path))
-        assert where is not None
-        name, certain = names.metric(where)
-        assert certain
-        data = path.read_bytes()
-        log = recognise(path.name, data[:4096])
-        assert log is not None
-        assert log.id == "swanlab-log"
-        decoder = log.decoder()
-        assert isinstance(decoder, StreamDecoder)
-        if points := series(decode(decoder, data)).get(""):
-            actual[f"{path.parents[1].relative_to(root).as_posix()}::{name}"] = points
-    assert actual == {key: true_points(points) for key, points in truth.items() if "/logs::" in key}
+    heard = EventLog().feed(read_all(Collector([str(root)])))
+    assert heard.points == {key: true_points(points) for key, points in truth.items()}
 
 
 def test_run_facts_from_runs_swanlab(case: tuple[Path, dict[str, Any]]) -> None:
@@ -303,15 +287,3 @@ def test_stores_are_recognised_by_their_first_bytes() -> None:
     assert actual is not None
     assert actual.id == "swanlab"
     assert recognise("runs.swanlab", b"SQLite format 3\0" + bytes(100)) is None
-
-
-def test_the_metadata_are_facts_of_the_run_beside_them(tmp_path: Path) -> None:
-    run = tmp_path / "swanlog" / "run-20261121_012102-8ts3rniv"
-    (run / "files").mkdir(parents=True)
-    written = {"runtime": {"hostname": "node3", "command": "train.py 1"}, "git": {"commit": "abc123"}}
-    (run / "files" / "swanlab-metadata.json").write_text(json.dumps(written))
-    shutil.copy(DATA / "gpu_0_10.swanlab", run / "run-8ts3rniv.swanlab")
-    [found] = open_run(tmp_path).runs
-    about = {key: value for fact in found.facts(Topic.WRITER) for key, value in fact.value.items()}
-    assert (about["host"], about["command"], about["git_commit"]) == ("node3", "train.py 1", "abc123")
-    assert about["run_id"] == "8ts3rniv", "from the run file"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import math
-import shutil
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -18,8 +17,6 @@ from support.log_writer import WANDB, damage, decode, field, framed, history, nu
 from tuimon.formats import StreamDecoder, recognise
 from tuimon.formats.wandb.run_file import SYSTEM, WandbDecoder
 from tuimon.model.points import Fact, Item, Points, SegmentStart
-from tuimon.monitor.local import open_run
-from tuimon.panels._run_facts import facts_about
 
 DATA = Path(__file__).parent.parent / "data" / "wandb"
 RUNS = ("run-vd7v5k5i.wandb", "run-kbyix5aa.wandb")
@@ -119,6 +116,7 @@ def test_values_that_are_not_numbers_are_not_points() -> None:
         "dict.a.b": [(0, "2.0")],
         "dict.e": [(0, "nan")],
     }
+    assert series(rows_of(history(1, {"text": '"NaN"'}, 0))) == {}
 
 
 def test_an_item_whose_length_looks_like_the_tag() -> None:
@@ -195,16 +193,6 @@ def test_it_is_recognised_by_its_first_bytes() -> None:
         assert isinstance(actual.decoder(), StreamDecoder)
     assert recognise("run-x.wandb", b"") is None
     assert recognise("run-x.wandb", b"something else") is None
-
-
-def test_the_commit_of_a_run_is_known_if_only_its_metadata_has_it(tmp_path: Path) -> None:
-    run = tmp_path / "wandb" / "offline-run-20261121_013347-vd7v5k5i"
-    (run / "files").mkdir(parents=True)
-    (run / "files" / "wandb-metadata.json").write_text('{"git": {"commit": "0123abcd"}}')
-    shutil.copy(DATA / RUNS[0], run)
-    [found] = open_run(tmp_path).runs
-    about = facts_about(found)
-    assert (about["git_commit"], about["run_id"]) == ("0123abcd", "vd7v5k5i")
 
 
 def test_a_damaged_row_is_reported_and_the_others_are_read() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
+import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from queue import Queue
 
@@ -49,10 +50,19 @@ NAN = Alert("nonfinite", "critical", 0, "loss", 60, "NaN")
 KL = Alert("kl", "warning", 0, "kl", 60, "risen")
 
 
+@pytest.fixture
+def free_port() -> Iterator[int]:
+    """A port at which nothing listens until the test does, and that no other process is given meanwhile."""
+    with socket.socket() as reserved:
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserved.bind(("127.0.0.1", 0))
+        yield reserved.getsockname()[1]
+
+
 # ---------------------------------------------------------------------- channels
 
 
-def test_webhook_gets_a_json_object_or_is_an_error_without_its_secret() -> None:
+def test_webhook_gets_a_json_object_or_is_an_error_without_its_secret(free_port: int) -> None:
     with WebHook() as server, WebHook(302, headers={"Location": f"http://{server.host}/"}) as moved:
         Webhook(f"http://{server.host}/hook/secret").send(MESSAGE)
         assert (server.content_type, server.document()) == ("application/json", DOCUMENT)
@@ -63,7 +73,7 @@ def test_webhook_gets_a_json_object_or_is_an_error_without_its_secret() -> None:
         with pytest.raises(Unreachable, match=r"127\.0\.0\.1:\d+ answered with status 500") as refused:
             Webhook(f"http://{server.host}/hook/secret").send(MESSAGE)
     with pytest.raises(Unreachable, match=r"cannot reach 127\.0\.0\.1:\d+: Connection refused$") as closed:
-        Webhook(f"http://{server.host}/hook/secret").send(MESSAGE)
+        Webhook(f"http://127.0.0.1:{free_port}/hook/secret").send(MESSAGE)
     assert "secret" not in refused.value.message + closed.value.message
 
 
@@ -274,15 +284,14 @@ def test_failing_channel_is_reported_and_others_still_send(tmp_path: Path) -> No
     assert told.notices.empty()
 
 
-def test_a_webhook_that_is_down_gets_the_alert_when_it_is_up_again() -> None:
+def test_a_webhook_that_is_down_gets_the_alert_when_it_is_up_again(free_port: int) -> None:
     """The incident has ended meanwhile: the alert arrives with the step of its end."""
-    with WebHook() as closed:
-        pass
-    told = Told({"webhook": f"http://{closed.host}/"})
+    host = f"127.0.0.1:{free_port}"
+    told = Told({"webhook": f"http://{host}/"})
     told.read_all()
     told.alert(NAN)
     down = [told.notices.get(timeout=60) for _ in range(3)][-1]
-    words = rf"webhook down: cannot reach {closed.host}: Connection refused; tried 3 times, 1 alert queued, next try at"
+    words = rf"webhook down: cannot reach {host}: Connection refused; tried 3 times, 1 alert queued, next try at"
     assert re.fullmatch(rf"{words} \d\d:\d\d:\d\d", down.message)
     told.store.apply(down)
     (shown,) = told.store.snapshot().notices
@@ -291,7 +300,7 @@ def test_a_webhook_that_is_down_gets_the_alert_when_it_is_up_again() -> None:
     assert [text for text, _ in row] == [" ✗ 1 alert: ", "NaN", " webhook down ", "  a: all"]
 
     told.alert(replace(NAN, until=70))
-    with WebHook(port=closed.port) as server:
+    with WebHook(port=free_port) as server:
         sent = server.document()
         assert (sent["text"], sent["until"]) == ("run 0: NaN (resolved at step 70)", 70)
         while (notice := told.notices.get(timeout=60)).level != "info":

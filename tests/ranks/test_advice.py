@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,48 +14,17 @@ from tuimon.model.ranks import FileLine, RankRow, RootCause
 from tuimon.monitor.local import open_run
 from tuimon.ranks import advice
 
+TABLE: dict[str, list[Any]] = tomllib.loads(Path(__file__).with_name("advice.toml").read_text("utf-8"))
+
 
 def _row(node: str = "n02", evidence: tuple[str, ...] = ()) -> RankRow:
     return RankRow("", 11, node, 3, "slow", 70.0, evidence=evidence)
 
 
-@pytest.mark.parametrize(
-    ("rule", "text", "wanted"),
-    [
-        ("exception", "rank 5: torch.OutOfMemoryError: CUDA out of memory. Tried", "smaller micro-batch"),
-        ("process killed", "rank 5: Out Of Memory", "the memory of n01 was used up"),
-        ("process killed", "rank 3: ActorDiedError: worker exit type SYSTEM_ERROR", "if dmesg on n01 names"),
-        ("signal", "rank 5: task 5: Segmentation fault", "PYTHONFAULTHANDLER=1"),
-        ("hardware failure", "rank 5: NVRM: Xid (PCI:0000:c1:00): 79, GPU has fallen off the bus", "drain n01;"),
-        ("NCCL's counters", "rank 9 never joined collective 361", "if it repeats there, drain n01"),
-        ("order", "stopped from outside: CANCELLED DUE TO TIME LIMIT", "resume from the last checkpoint"),
-        ("order", "stopped from outside: Node failure on n01", "drain n01"),
-        ("common cause", "16 of 16 ranks: FileNotFoundError", "not at one node (open logs/5.err)"),
-        ("lost node", "perhaps n01 was lost", "see whether n01 is up"),
-        ("exception", "rank 5: ValueError: bad", "see the traceback (open logs/5.err)"),
-    ],
-)
+@pytest.mark.parametrize(("rule", "text", "wanted"), TABLE["failures"])
 def test_advice_about_a_failure(rule: str, text: str, wanted: str) -> None:
     cause = RootCause(5, "n01", text, text, FileLine("logs/5.err", 9), rule)
     assert wanted in advice.of_failure(cause, _row())
-
-
-@pytest.mark.parametrize(
-    ("evidence", "wanted"),
-    [
-        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB", "smaller micro-batch"),
-        ("RuntimeError: CUDA error: out of memory", "smaller micro-batch"),
-        ("slurmstepd: error: Detected 1 oom-kill event(s)", "fewer data loader workers"),
-        ("out of host memory: Out of memory: Killed process 7 (python)", "fewer data loader workers"),
-    ],
-)
-def test_a_crash_for_lack_of_memory_has_the_advice_of_a_rank(tmp_path: Path, evidence: str, wanted: str) -> None:
-    steps = "".join(f"step {step}/500 loss={1 / step:.5f}\n" for step in range(1, 20))
-    (tmp_path / "train.log").write_text(f"{steps}{evidence}\n")
-    (run,) = open_run(tmp_path).runs
-    (alert,) = (alert for alert in Checker().check(run, time.time()) if alert.rule == "liveness")
-    assert wanted in alert.hint
-    assert alert.hint.endswith("see the end of its console log")
 
 
 def test_advice_about_a_slow_rank_names_its_node() -> None:

@@ -1,12 +1,18 @@
-"""Where a log's program was started again, by the steps of its rows, split anywhere."""
+"""Where a log's program was started again, by the steps of its rows. More of them: directories/attempts.toml."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.event_points import event, records, scalar, version
 
+from tuimon.analysis.attempts import attempts_of
+from tuimon.monitor.local import open_run
 from tuimon.reader.attempts import AttemptFinder
 
 Row = tuple[int, str]
@@ -112,3 +118,32 @@ def test_log_with_rows_out_of_order_is_not_examined_for_ever() -> None:
     again = [*range(1000, 1100), *range(1050, 1200)]
     assert found(again) == [100]
     assert found([*turns, *again]) == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_directories_of_a_trainers_starts_are_attempts_of_one_run(tmp_path: Path, seed: int) -> None:
+    """runs/<stamp>_host/ of each start, beside the trainer_state.json of each checkpoint."""
+    rng = np.random.default_rng(seed)
+    month = ["Nov", "Dec", "Jan", "Feb"]  # the names are not in the order of the starts
+    saved, first, wall, drawn, spans = 0, 1, 1.7e9, dict[int, float](), list[list[int]]()
+    for number in range(int(rng.integers(2, 5))):
+        last = first + int(rng.integers(21, 60))
+        values = {step: float(np.float32(rng.normal())) for step in range(first, last + 1)}
+        drawn = {step: value for step, value in drawn.items() if step < first} | values
+        folder = tmp_path / "runs" / f"{month[number]}01_10-11-12_node1"
+        folder.mkdir(parents=True)
+        rows = [event(step, scalar("train/loss", value), wall=wall + step) for step, value in values.items()]
+        (folder / f"events.out.tfevents.{wall:.0f}.node1.7.0").write_bytes(b"".join(records([version(), *rows])))
+        for saved in range(20 * (first // 20 + 1), last + 1, 20):
+            rows = [{"step": step, "loss": value} for step, value in drawn.items() if step <= saved]
+            (state := tmp_path / f"checkpoint-{saved}").mkdir(exist_ok=True)
+            (state / "trainer_state.json").write_text(json.dumps({"global_step": saved, "log_history": rows}))
+        if spans:
+            spans[-1].append(max(spans[-1][1] - first + 1, 0))
+        spans.append([first, last])
+        first, wall = int(rng.choice([saved + 1, last + 1])), wall + 7200
+    spans[-1].append(0)
+    (run,) = open_run(tmp_path).runs
+    curve = run.curve("train/loss")
+    assert dict(zip(curve.steps.tolist(), curve.values.tolist(), strict=True)) == drawn
+    assert [[own.first_step, own.last_step, own.superseded] for own in attempts_of(run)] == spans

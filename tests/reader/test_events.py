@@ -1,4 +1,4 @@
-"""EventEncoder: conversion of decoded items to events."""
+"""EventEncoder: conversion of decoded items to events. DamageLog: damaged parts of a log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuimon.model.events import Columns, MetricsFound
-from tuimon.model.points import Fact, Item, Points
+from tuimon.model.points import Damage, Fact, Item, Points
+from tuimon.reader.damage_log import MAX_DAMAGE, DamageLog
 from tuimon.reader.events import EventEncoder, join_batches
 
 NAMES = ["reward", "loss"]
@@ -78,3 +79,12 @@ def test_a_name_keeps_its_id_when_a_decoder_starts_again(tables: list[list[str]]
     assert sorted(decoded) == sorted(given)
     for name in name_of.values():
         assert [pair for pair in decoded if pair[0] == name] == [pair for pair in given if pair[0] == name]
+
+
+def test_parts_beyond_the_limit_are_counted() -> None:
+    log = DamageLog()
+    for part in range(2 * MAX_DAMAGE):
+        for record in range(3):
+            log.add(Damage(100 * part + 10 * record, 10, "not JSON"))
+    assert (log.count, log.size, len(log.parts)) == (2 * MAX_DAMAGE, 2 * MAX_DAMAGE * 30, MAX_DAMAGE)
+    assert {(damage.length, damage.records) for damage in log.parts} == {(30, 3)}

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 import random
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.directories import Directory
 
 from tuimon.formats import all_formats
+from tuimon.reader import assembly
 from tuimon.reader.grouping import group_runs
 from tuimon.sources.grouped_files import GroupedFile, RunLogs
 from tuimon.sources.overrides import NO_OVERRIDES, Overrides
+
+TABLE: dict[str, list[Any]] = tomllib.loads(Path(__file__).with_name("grouping.toml").read_text("utf-8"))
 
 ROOT = "/data/project"
 EVENTS = "events.out.tfevents.1795226051.vm.25798.0"
@@ -45,152 +52,19 @@ def as_dict(groups: Sequence[RunLogs], root: str = ROOT) -> dict[str, list[str]]
     }
 
 
-def runs(*paths: str) -> dict[str, list[str]]:
-    return as_dict(group(paths))
+@pytest.mark.parametrize(("name", "paths", "expected"), TABLE["members"])
+def test_members_of_runs(name: str, paths: list[str], expected: dict[str, list[str]]) -> None:
+    assert as_dict(group(paths)) == expected, name
 
 
-RLINF = "logs/grpo-1.5b"
-ROLL = "tensorboard/agentic_sokoban/20261121-014812"
-HF = [
-    "output/trainer_state.json", "output/checkpoint-40/trainer_state.json", f"output/runs/Nov21_10-11-12_host/{EVENTS}",
-    f"output/runs/Nov21_11-11-12_host/{EVENTS}", "console_1.log",
-]  # fmt: skip
-TRINITY = "checkpoints/proj/name/monitor/tensorboard"
-GOOD, KILLED = "wandb/offline-run-20261121_013347-vd7v5k5i", "wandb/offline-run-20261121_013406-kbyix5aa"
-MLFLOW_RUNS = [f"mlruns/231623728248466301/{letter * 32}" for letter in "ab"]
-TRIALS = [f"exp/PPO_CartPole_5b4f3_0000{i}_{i}_lr=0.{i}_2026-11-21_10-11-12" for i in range(2)]
-HYDRA = [f"sweeps/2026-11-21/01-41-19/job_{index}/train.log" for index in range(3)]
-TEXTS = ["rank_0/stdout.log", "rank_1/stdout.log", "logs/attempt_0/3/stderr.log"]
-VERSIONS = [f"lightning_logs/version_{index}/{EVENTS}" for index in range(2)]
-
-MEMBERS: dict[str, tuple[list[str], dict[str, list[str]]]] = {
-    "a lone event file": ([EVENTS], {".": ["."]}),
-    "RLinf's workers": (
-        [f"exp1/tensorboard/{EVENTS}", f"exp1/worker_logs/actor/rank_0/tensorboard/{EVENTS}"],
-        {"exp1": ["exp1/tensorboard", "actor/rank_0/|exp1/worker_logs/actor/rank_0/tensorboard"]},
-    ),
-    "RLinf's trackers": (
-        [f"{RLINF}/tensorboard/{EVENTS}", f"{RLINF}/log/run.log", f"{RLINF}/wandb/{GOOD}/run-vd7v5k5i.wandb",
-         f"{RLINF}/wandb/{GOOD}/files/output.log", f"{RLINF}/swanlab/run-20261121_015410-inv7vpk4/logs/1/1000.log"],
-        {RLINF: [f"{RLINF}/log/run.log", f"{RLINF}/swanlab/run-20261121_015410-inv7vpk4/logs/1/1000.log",
-                 f"{RLINF}/tensorboard", f"{RLINF}/wandb/{GOOD}/files/output.log",
-                 f"{RLINF}/wandb/{GOOD}/run-vd7v5k5i.wandb"]},
-    ),
-    "ROLL": (
-        ["console.log", "logs/log_rank_DRIVER_0_1.log", f"{ROLL}/{EVENTS}", f"{ROLL}/1795225692.1190825/{EVENTS}"],
-        {ROLL: ["console.log", "logs/log_rank_DRIVER_0_1.log", ROLL, f"1795225692.1190825/|{ROLL}/1795225692.1190825"]},
-    ),
-    "torch's parts": (
-        [f"exp/{EVENTS}", f"exp/compare_train/{EVENTS}", f"exp/compare_loss²/ü x/{EVENTS}", f"exp/hp_0/{EVENTS}"],
-        {"exp": ["exp", "compare_loss²/ü x/|exp/compare_loss²/ü x", "compare_train/|exp/compare_train",
-                 "hp_0/|exp/hp_0"]},
-    ),
-    "Keras' roles": (
-        [f"logs/fit/train/{EVENTS}", f"logs/fit/validation/{EVENTS}"],
-        {"logs/fit": ["train/|logs/fit/train", "validation/|logs/fit/validation"]},
-    ),
-    "a single role": ([f"logs/fit/train/{EVENTS}"], {"logs/fit": ["logs/fit/train"]}),
-    "a role below": ([f"model/{EVENTS}", f"model/eval/{EVENTS}"], {"model": ["model", "eval/|model/eval"]}),
-    "Trinity": (
-        [f"{TRINITY}/explorer/{EVENTS}", f"{TRINITY}/trainer/{EVENTS}"],
-        {"checkpoints/proj/name": [f"explorer/|{TRINITY}/explorer", f"trainer/|{TRINITY}/trainer"]},
-    ),
-    "Hydra's jobs": (
-        ["evaluation/scores.csv", *HYDRA],
-        {".": ["evaluation/scores.csv"], **{os.path.dirname(job): [job] for job in HYDRA}},
-    ),
-    "texts of processes": (["metrics.jsonl", *TEXTS], {".": sorted(["metrics.jsonl", *TEXTS])}),
-    "texts above runs": (
-        ["slurm-4711.log", "slurm-4712.log", *VERSIONS],
-        {".": ["slurm-4711.log", "slurm-4712.log"],
-         **{os.path.dirname(path): [os.path.dirname(path)] for path in VERSIONS}},
-    ),
-}  # fmt: skip
-"""Paths, and the members of each run: "prefix|source"."""
-PLACES: dict[str, tuple[list[str], list[str]]] = {
-    "Hugging Face": (HF, ["."]),
-    "two of them": ([f"{name}/{file}" for name in "ab" for file in HF], ["a", "b"]),
-    "stamps": (VERSIONS, [os.path.dirname(path) for path in VERSIONS]),
-    "stamps of torch": (
-        [f"runs/Nov21_10-11-12_host/{EVENTS}", f"runs/Nov22_10-11-12_host/{EVENTS}"],
-        ["runs/Nov21_10-11-12_host", "runs/Nov22_10-11-12_host"],
-    ),
-    "Hydra": (
-        ["outputs/2026-11-21/01-41-19/metrics.jsonl", "outputs/2026-11-21/01-50-00/metrics.jsonl"],
-        ["outputs/2026-11-21/01-41-19", "outputs/2026-11-21/01-50-00"],
-    ),
-    **{
-        child: ([f"exp/{EVENTS}", f"exp/{child}/{EVENTS}"], ["exp", f"exp/{child}"])
-        for child in ("seed1", "ppo_seed0", "version_3", "lr1e-3", "trial_4", "20261121-014812", "run-7")
-    },
-    "other metric files": (
-        [f"exp/{EVENTS}", f"exp/baseline/{EVENTS}", "exp/baseline/progress.csv"], ["exp", "exp/baseline"]
-    ),
-    "twins of one format": ([f"runs/a/{EVENTS}", f"logs/a/{EVENTS}"], ["logs/a", "runs/a"]),
-    "trackers": (
-        [f"tensorboard_log/proj/exp1/{EVENTS}", f"tensorboard_log/proj/exp2/{EVENTS}",
-         "checkpoints/proj/exp1/trainer_state.json", "logs/proj/exp2/train.log"],
-        ["checkpoints/proj/exp1", "tensorboard_log/proj/exp1", "tensorboard_log/proj/exp2"],
-    ),
-    "W&B": (
-        ["console_good.log", f"{GOOD}/run-vd7v5k5i.wandb", f"{GOOD}/logs/debug.log", f"{KILLED}/run-kbyix5aa.wandb"],
-        [".", GOOD, KILLED],
-    ),
-    "MLflow": ([f"{run}/metrics/{name}" for run in MLFLOW_RUNS for name in ("train/loss", "lr")], MLFLOW_RUNS),
-    "dvclive": (
-        ["dvclive/plots/metrics/train/loss.tsv", "dvclive/plots/metrics/eval/score.tsv", "train.log"], ["."]
-    ),
-    "Ray Tune": ([f"{trial}/{name}" for trial in TRIALS for name in ("progress.csv", EVENTS)], TRIALS),
-}  # fmt: skip
-"""Paths, and the directories of the runs."""
-NAMES: dict[str, tuple[list[str], list[str]]] = {
-    "RLinf": ([f"{RLINF}/tensorboard/{EVENTS}"], ["grpo-1.5b"]),
-    "ROLL": ([f"{ROLL}/{EVENTS}"], ["agentic_sokoban/20261121-014812"]),
-    "Lightning": (
-        [f"logs/{kind}" for n in range(2) for kind in (f"csv/version_{n}/metrics.csv", f"mlp/version_{n}/{EVENTS}")],
-        ["project/version_0", "project/version_1", "mlp/version_0", "mlp/version_1"],
-    ),
-    "SB3": (
-        [f"ppo_seed{n}/{name}" for n in range(3) for name in (EVENTS, "progress.csv", "stdout.txt")],
-        ["ppo_seed0", "ppo_seed1", "ppo_seed2"],
-    ),
-    "documents": (
-        [f"outputs/qwen3vl_{kind}/training_log.json" for kind in ("dpo", "grpo", "lora")],
-        ["qwen3vl_dpo", "qwen3vl_grpo", "qwen3vl_lora"],
-    ),
-    "W&B": ([f"{GOOD}/run-vd7v5k5i.wandb"], ["project/offline-run-20261121_013347-vd7v5k5i"]),
-    **{
-        kind: ([f"ant/{kind}/{EVENTS}", *(f"walker/{kind}/{role}/{EVENTS}" for role in ("train", "eval"))],
-               ["ant", "walker"])
-        for kind in (".guild", "summaries", "logs", "tensorboard", "tb", "events", "runs", "scalars")
-    },
-    "a sweep": ([f"sweep_lr/job_{index}/train.log" for index in range(2)], ["sweep_lr/job_0", "sweep_lr/job_1"]),
-    "generic names": (
-        ["grpo_lr1e-3/run/output/trainer_state.json", "grpo_nan/run/output/trainer_state.json",
-         f"samples/tb_torch/run/exp/{EVENTS}"],
-        ["grpo_lr1e-3", "grpo_nan", "tb_torch"],
-    ),
-    "equal names": (
-        ["a/qwen/t.json", "b/qwen/t.json", "c/run/t.json", "wandb/run/t.json", "logs/t.json"],
-        ["project", "a/qwen", "b/qwen", "c", "project/wandb/run"],
-    ),
-}  # fmt: skip
-"""Paths, and the names of the runs."""
+@pytest.mark.parametrize(("name", "paths", "expected"), TABLE["directories"])
+def test_directories_of_runs(name: str, paths: list[str], expected: list[str]) -> None:
+    assert list(as_dict(group(paths))) == expected, name
 
 
-@pytest.mark.parametrize(("paths", "expected"), MEMBERS.values(), ids=MEMBERS)
-def test_members_of_runs(paths: list[str], expected: dict[str, list[str]]) -> None:
-    assert runs(*paths) == expected
-
-
-@pytest.mark.parametrize(("paths", "expected"), PLACES.values(), ids=PLACES)
-def test_directories_of_runs(paths: list[str], expected: list[str]) -> None:
-    assert list(runs(*paths)) == expected
-
-
-@pytest.mark.parametrize(("paths", "expected"), NAMES.values(), ids=NAMES)
-def test_names_of_runs(paths: list[str], expected: list[str]) -> None:
-    assert [run.name for run in group(paths)] == expected
+@pytest.mark.parametrize(("name", "paths", "expected"), TABLE["names"])
+def test_names_of_runs(name: str, paths: list[str], expected: list[str]) -> None:
+    assert [run.name for run in group(paths)] == expected, name
 
 
 def test_the_given_path_is_a_file_or_a_facet() -> None:
@@ -312,3 +186,18 @@ def test_measurements_of_a_machine_are_of_the_run_above_their_directory() -> Non
     measured = GroupedFile(f"{ROOT}/job/gpu/smi.csv", "nvidia-smi", companion=True, beside=True)
     logs = [grouped_file(f"{ROOT}/{job}/metrics.jsonl") for job in ("job", "other")]
     assert {run.name: len(run.members) for run in group_runs([measured, *logs], [ROOT])} == {"job": 2, "other": 1}
+
+
+def test_many_texts_that_become_runs_are_grouped_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Grouping goes through all files, so once for each of them would grow with their square."""
+    files = {
+        "evaluation/metrics.jsonl": ['{"step": 0, "loss": 0.5}'],
+        "sweep/job_{0..39}/train.log": ["step 7 loss 0.5"],
+    }
+    directory = Directory(tmp_path / "root")
+    directory.change({"files": files})
+    calls: list[int] = []
+    really_group = assembly.group_runs
+    monkeypatch.setattr(assembly, "group_runs", lambda *given: calls.append(1) or really_group(*given))  # type: ignore[func-returns-value]
+    assert len(directory.look({}).snapshot().runs) == 41
+    assert len(calls) <= 3

@@ -1,4 +1,4 @@
-"""The last line of a log that has ended without a newline: read once the file has not changed for long."""
+"""The end of a log: a last line without a newline, and half a record. More of them: directories/last_lines.toml."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tuimon.analysis.log_files import damage_of
 from tuimon.model.points import Points
 from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.reader import Collector
@@ -24,36 +25,6 @@ LAST = {"train.log": "step 9 loss 0.75", "metrics.csv": "9,0.75"}
 def write(path: Path, text: str, age: float) -> None:
     path.write_text(text)
     os.utime(path, times=(time.time() - age,) * 2)
-
-
-BUFFER = "x" * (4096 - len(LOGS["train.log"] + LAST["train.log"]) - 1) + "\n"
-FULL = ["0.41589", "0.6931471805599453", "0.5493061443340549", "0.46249812"]
-LINES, ROWS = ("".join(form.format(*row) for row in enumerate(FULL)) for form in ("step {} loss {}\n", "{},{}\n"))
-FORMS = "step 0 lr 2.5e-06 loss 0.000\nstep 1 lr 2.1e-06 loss 0.125\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "age", "points", "last"),
-    [
-        *((name, LOGS[name] + LAST[name], 3600, 9, 0.75) for name in LOGS),
-        *((name, LOGS[name] + LAST[name], 5, 8, 1.0) for name in LOGS),  # perhaps it is being written
-        # as long as the shortest number before it; one that is shorter than all of them may be cut
-        ("train.log", LINES + "step 4 loss 0.40547", 3600, 5, 0.40547),
-        ("train.log", LINES + "step 4 loss 0.4054", 3600, 4, 0.46249812),
-        ("train.csv", f"step,loss\n{ROWS}4,0.40547", 3600, 5, 0.40547),
-        ("train.csv", f"step,loss\n{ROWS}4,0.4054", 3600, 4, 0.46249812),
-        ("train.log", FORMS + "step 2 lr 1e-07 loss 0.062", 3600, 3, 0.062),  # another number has another form
-        *(("train.log", LOGS["train.log"] + "step 9 loss" + torn, 3600, 8, 1.0) for torn in (" 0.", " 1e-", "", "=")),
-        ("train.log", BUFFER + LOGS["train.log"] + LAST["train.log"], 3600, 8, 1.0),  # cut where a buffer was written
-        ("metrics.csv", "step,loss,lr\n1,0.5,0.1\n2,0.25,0.1\n3,0.12", 3600, 2, 0.25),
-    ],
-)
-def test_last_line_is_read_once_it_is_sure_to_be_whole(
-    tmp_path: Path, name: str, text: str, age: float, points: int, last: float
-) -> None:
-    write(tmp_path / name, text, age)
-    curve = open_run(tmp_path).runs[0].curve("loss")
-    assert (len(curve), curve.values[-1]) == (points, last)
 
 
 @pytest.mark.parametrize("name", LOGS)
@@ -108,11 +79,26 @@ def test_writers_of_all_logs_are_searched_for_together(tmp_path: Path, monkeypat
     assert len(searches) == 1
 
 
-def test_rows_that_wait_for_a_bar_are_read_once_the_log_has_ended(tmp_path: Path) -> None:
-    bar = "\r 10%|#   | {}/40 [00:10<01:30, 10.00it/s]\n"
-    rows = "".join(f"{{'loss': {step / 8}}}\n{bar.format(step)}" for step in (10, 20))
-    path = tmp_path / "train.log"
-    write(path, bar.format(0) + rows + "{'loss': 3.75}\n{'loss': 5.0}\n", 5)
-    assert open_run(tmp_path).runs[0].curve("loss").steps.tolist() == [10, 20]
-    write(path, path.read_text(), 3600)
-    assert open_run(tmp_path).runs[0].curve("loss").steps.tolist() == [10, 20, 30, 40]
+DATA = Path(__file__).parent.parent / "data"
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["tensorboard/lightning", "wandb/python_0_17.wandb", "swanlab/gpu_0_10.swanlab", "visualdl/run/train"],
+)
+def test_file_that_ends_within_a_record(tmp_path: Path, source: str) -> None:
+    given = DATA / source
+    original = given if given.is_file() else next(given.glob("*.*"))
+    log = tmp_path / original.name
+
+    def damage_of_first(size: int, age: float) -> str:
+        log.write_bytes(original.read_bytes()[:size])
+        os.utime(log, times=(time.time() - age,) * 2)
+        return damage_of(open_run(tmp_path).runs[0])
+
+    size = original.stat().st_size
+    assert damage_of_first(size, 7200) == ""
+    assert damage_of_first(size - 3, 60) == "", "it may be renewed"
+    assert damage_of_first(size - 3, 7200).startswith("ends within a record, ")
+    with log.open("ab"):
+        assert damage_of(open_run(tmp_path).runs[0]) == "", "a process holds it open"

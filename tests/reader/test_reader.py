@@ -13,7 +13,7 @@ from support.event_points import event as event_message
 from support.event_points import image, records, scalar
 from support.event_reading import read_all
 
-from tuimon.model.events import Columns, Event, StreamFound
+from tuimon.model.events import Columns, Event
 from tuimon.monitor.local import LocalMonitor
 from tuimon.reader import Collector, process
 from tuimon.sources.watch import Hints, Watcher
@@ -36,21 +36,6 @@ def test_the_newest_log_is_read_first(tmp_path: Path) -> None:
     assert steps(read_all(Collector([str(tmp_path)]))) == sorted(range(9), key=lambda number: -(number * 4 % 9))
 
 
-def test_a_restarted_log_may_have_its_metrics_in_another_order(tmp_path: Path) -> None:
-    path = tmp_path / "metrics.jsonl"
-    path.write_text("".join(f'{{"step": {step}, "loss": 1.0, "reward": 2.0}}\n' for step in range(6)))
-    monitor = LocalMonitor([tmp_path])
-    monitor.update()
-    path.write_text("".join(f'{{"step": {step}, "reward": 4.0, "loss": 3.0}}\n' for step in range(2, 4)))
-    monitor.update()
-    (run,) = monitor.snapshot().runs
-    for metric, value in (("loss", 3.0), ("reward", 4.0)):
-        curve = run.curve(metric)
-        assert curve.steps.tolist() == [0, 1, 2, 3]
-        assert curve.values.tolist() == [value - 2] * 2 + [value] * 2
-        assert curve.superseded == 4
-
-
 def test_records_before_an_incomplete_payload_are_read(tmp_path: Path) -> None:
     few = records([event_message(step, scalar("a", step)) for step in range(6)])
     large = records([event_message(9, image("i", 500_000))])[0]
@@ -66,38 +51,6 @@ def test_records_before_an_incomplete_payload_are_read(tmp_path: Path) -> None:
     with path.open("ab") as file:
         file.write(few[5])
     assert steps(read_all(collector)) == [5]
-
-
-def test_nothing_below_a_run_is_changed(tmp_path: Path) -> None:
-    (tmp_path / "metrics.jsonl").write_text(lines(0, 1))
-    (tmp_path / "training_log.json").write_text('{"train_history": [{"step": 1, "loss": 2}]}')
-    before = {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in tmp_path.iterdir()}
-    read_all(Collector([str(tmp_path)]))
-    assert {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in tmp_path.iterdir()} == before
-
-
-def test_only_the_newest_of_many_checkpoint_states_is_read(tmp_path: Path) -> None:
-    for number in range(14, 30):
-        directory = tmp_path / f"checkpoint-{number * 10}"
-        directory.mkdir()
-        rows = [{"step": step, "loss": 1 / step} for step in range(1, number * 10 + 1)]
-        state = directory / "trainer_state.json"
-        state.write_text(json.dumps({"global_step": number * 10, "log_history": rows}))
-        os.utime(state, (1.7e9 + 100 * number,) * 2)
-        (directory / "config.json").write_text('{"hidden_size": 896}')
-    collector = Collector([str(tmp_path)])
-    assert steps(read_all(collector)) == list(range(1, 291))
-    newest = tmp_path / "checkpoint-290" / "trainer_state.json"
-    assert sorted(path for path, _ in collector.skipped) == sorted(
-        str(path) for path in tmp_path.rglob("trainer_state.json") if path != newest
-    )
-    assert {reason for _, reason in collector.skipped} == {f"superseded by {newest}"}
-    assert list(collector.find()) == []
-    later = tmp_path / "checkpoint-300" / "trainer_state.json"
-    later.parent.mkdir()
-    later.write_text(json.dumps({"log_history": [{"step": 300, "loss": 0.5}]}))
-    assert [event.path for event in collector.find() if isinstance(event, StreamFound)] == [str(later)]
-    assert steps(list(collector.read())) == [300]
 
 
 def test_a_restarted_training_that_overwrites_an_old_state_supersedes(

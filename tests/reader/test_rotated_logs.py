@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import shutil
 import tracemalloc
 import zlib
 from collections.abc import Callable
@@ -14,10 +13,8 @@ import pytest
 
 from tuimon.commands import main
 from tuimon.errors import FormatError
-from tuimon.model.events import StreamFound
 from tuimon.model.log_names import log_name
 from tuimon.monitor.local import LocalMonitor, open_run
-from tuimon.reader import Collector
 from tuimon.reader.compression import unpacked
 
 
@@ -28,40 +25,6 @@ def lines(start: int, stop: int) -> bytes:
     ).encode()
 
 
-@pytest.mark.parametrize("stamped", [True, False])
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("train.log.1", "train.log.2", "train.log"),
-        ("train.log.81234", "train.log.81240", "train.log.81251"),
-        ("train.log.1732760000", "train.log.1732770000", "train.log"),
-        ("train.log.20261126", "train.log.20261127", "train.log"),
-        ("train.log.2", "train.log.1", "train.log"),
-    ],
-)
-def test_parts_are_in_the_order_of_their_times_or_steps(
-    tmp_path: Path, names: tuple[str, str, str], stamped: bool
-) -> None:
-    for part, name in enumerate(names):
-        text = lines(100 * part, 100 * part + 100)
-        text = text if stamped else b"".join(line[20:] for line in text.splitlines(keepends=True))
-        (tmp_path / name).write_bytes(text)
-    [run] = open_run(tmp_path).runs
-    assert (run.curve("loss").steps.tolist(), run.curve("loss").superseded) == (list(range(300)), 0)
-
-
-def test_rotated_files_are_one_source_and_apart_in_exports(tmp_path: Path) -> None:
-    (tmp_path / "train.log.2.gz").write_bytes(gzip.compress(lines(0, 100)))
-    (tmp_path / "train.log.1").write_bytes(lines(100, 200))
-    (tmp_path / "train.log").write_bytes(lines(200, 300))
-    [run] = open_run(tmp_path).runs
-    assert run.curve("loss").steps.tolist() == list(range(300))
-    collector = Collector([str(tmp_path)])
-    assert {event.source for event in collector.find() if isinstance(event, StreamFound)} == {"train.log"}
-    sources = list(dict.fromkeys(source for source, _ in collector.in_file_order()))
-    assert sources == ["train.log.2.gz", "train.log.1", "train.log"]
-
-
 def rows_without_time(name: str, start: int, stop: int) -> bytes:
     row = {
         "log.jsonl": '{{"step": {0}, "loss": {1:.6f}}}\n',
@@ -69,37 +32,6 @@ def rows_without_time(name: str, start: int, stop: int) -> bytes:
         "metrics.csv": "{0},{1:.6f}\n",
     }[name]
     return "".join(row.format(step, 1 / (1 + step)) for step in range(start, stop)).encode()
-
-
-@pytest.mark.parametrize("name", ["log.jsonl", "train.log", "metrics.csv"])
-@pytest.mark.parametrize("how", ["renamed", "copied", "truncated before"])
-def test_log_without_times_that_is_rotated_while_it_is_followed(tmp_path: Path, name: str, how: str) -> None:
-    """The file moved aside is found last, but its points come first, as for a reader that starts now."""
-    log, aside, header = tmp_path / name, tmp_path / f"{name}.1", b"step,loss\n" if name == "metrics.csv" else b""
-    monitor = LocalMonitor([str(tmp_path)])
-    parts = [range(50), range(50, 80), range(80, 90)]
-    for number, part in enumerate(parts):
-        rotates = number == (2 if how == "truncated before" else 1)
-        if rotates and how == "copied":
-            shutil.copy(log, aside)
-            log.write_bytes(b"")
-        elif rotates:
-            log.rename(aside)
-        text = rows_without_time(name, part.start, part.stop)
-        if number == 2 and not rotates:
-            log.write_bytes(log.read_bytes() + text)
-        else:
-            log.write_bytes(header + text)
-        for _ in range(3):
-            monitor.update()
-    [run] = monitor.snapshot().runs
-    curve = run.curve("loss")
-    assert curve.steps.tolist() == list(range(90))
-    assert curve.values.tolist() == pytest.approx([1 / (1 + step) for step in range(90)], abs=1e-6)
-    if how != "truncated before":
-        assert curve.superseded == 0
-        [fresh] = open_run(tmp_path).runs
-        assert fresh.curve("loss").steps.tolist() == list(range(90))
 
 
 @pytest.mark.parametrize("name", ["train.log", "metrics.csv", "log.jsonl"])
@@ -133,21 +65,6 @@ def test_log_that_is_rotated_again_and_again_while_it_is_followed(tmp_path: Path
             monitor.update()
         [run] = monitor.snapshot().runs
         assert run.curve("loss").steps.tolist() == list(range(start + 100))
-
-
-@pytest.mark.parametrize("name", ["metrics.csv.gz", "metrics.jsonl.gz", "trainer_state.json.gz"])
-def test_compressed_metrics(tmp_path: Path, name: str) -> None:
-    rows = range(2000)
-    texts = {
-        "metrics.csv.gz": "step,loss\n" + "".join(f"{row},{row / 8}\n" for row in rows),
-        "metrics.jsonl.gz": "".join(f'{{"step": {row}, "loss": {row / 8}}}\n' for row in rows),
-        "trainer_state.json.gz": '{"global_step": 5, "log_history": ['
-        + ", ".join(f'{{"step": {row}, "loss": {row / 8}}}' for row in rows)
-        + "]}",
-    }
-    (tmp_path / name).write_bytes(gzip.compress(texts[name].encode()))
-    [run] = open_run(tmp_path).runs
-    assert run.curve("loss").values.tolist() == [row / 8 for row in rows]
 
 
 @pytest.mark.parametrize(

@@ -15,16 +15,14 @@ from support.event_reading import EventLog, read_all
 
 from tuimon.commands import main
 from tuimon.errors import NothingFound
-from tuimon.formats import all_formats, recognise
-from tuimon.model.events import Notice
+from tuimon.formats import all_formats
 from tuimon.model.views import Role
-from tuimon.monitor.local import LocalMonitor, open_run
+from tuimon.monitor.local import LocalMonitor
 from tuimon.reader import Collector
 from tuimon.sources.other_files import other_files
 from tuimon.tui.bars import AlertBar
 from tuimon.tui.screens.health import note_entries
 
-CLOUD = Path("cloud") / "wandb" / "run-20261121_014500-a1b2c3d4" / "files" / "wandb-metadata.json"
 ADVICE = next(f for f in all_formats() if f.id == "aim").unsupported
 
 
@@ -57,48 +55,12 @@ def test_formats_are_named_only_for_files_of_other_kinds(tmp_path: Path) -> None
         assert ("TensorBoard" in raised.value.hint) == named
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "patterns", "reason"),
-    [
-        (
-            "own.log",
-            b">> upd#0 | 3.25\n\n>> upd#1 | 3.5\n",
-            (),
-            "lines have numbers in an unknown form, such as `>> upd#1 | 3.5`",
-        ),
-        (
-            "own.log",
-            b"".join(b"<<%d>> qwx~0.%d5 (yyy 3.%dms) ok\n" % (row, row, row) for row in range(9)),
-            (),
-            'console_patterns = ["<<{step}>> qwx~{qwx} (yyy {yyy}ms"] reads them',
-        ),
-        (
-            "own.log",
-            b">> upd#0 | 3.25\n",
-            ("other {x}",),
-            "1 of the first 1 lines have numbers, and console_patterns match none",
-        ),
-        ("own.log", b"no numbers\n", (), "not a metric log"),
-        ("x.log.xz", b"\xfd7zXZ\0", (), "xz is not read: unpack it"),
-    ],
-)
-def test_reason_why_a_file_is_not_read(
-    tmp_path: Path, name: str, content: bytes, patterns: tuple[str, ...], reason: str
-) -> None:
-    path = put(tmp_path / name, content)
-    collector = Collector([str(path)], console_patterns=patterns)
+def test_text_that_no_pattern_of_the_user_matches(tmp_path: Path) -> None:
+    path = put(tmp_path / "own.log", b">> upd#0 | 3.25\n")
+    collector = Collector([str(path)], console_patterns=("other {x}",))
     read_all(collector)
-    assert reason in dict(collector.skipped)[str(path)]
-
-
-def test_many_texts_that_are_not_understood_give_one_notice(tmp_path: Path) -> None:
-    for number in range(30):
-        put(tmp_path / f"{number:02}.log", b"".join(b"<<%d>> qwx~0.%d5\n" % (row, row) for row in range(9)))
-    collector = Collector([str(tmp_path)])
-    [notice] = [event for event in collector.find() if isinstance(event, Notice)]
-    assert notice.message.startswith(f"{tmp_path}/00.log: ")
-    assert notice.message.endswith("; and 29 more")
-    assert not [*collector.find()]
+    [reason] = dict(collector.skipped).values()
+    assert "1 of the first 1 lines have numbers, and console_patterns match none" in reason
 
 
 def test_files_with_other_names_are_named_with_the_reason(tmp_path: Path) -> None:
@@ -128,33 +90,6 @@ def test_doctor_names_texts_that_samples_can_read(tmp_path: Path, capsys: pytest
     assert kinds[str(tmp_path / "rollout_data" / "1.pt")] == "skipped"
 
 
-def test_a_repository_alone_beside_a_run_and_above_several(aim: Path) -> None:
-    alone = EventLog().feed(read_all(Collector([str(aim)])))
-    assert [run.path for run in alone.runs.values()] == [str(aim)]
-    [status] = alone.status.values()
-    assert (status.state, status.message) == ("unsupported", ADVICE)
-    [notice] = alone.notices
-    assert (notice.level, notice.hint) == ("warning", ADVICE)
-    assert notice.message.endswith("Aim repository, not read")
-    metrics(aim / "metrics.jsonl")
-    beside = EventLog().feed(read_all(Collector([str(aim)])))
-    assert len(beside.runs) == len(beside.notices) == 1
-    assert {status.state for status in beside.status.values()} == {"unsupported", "current"}
-    (aim / "metrics.jsonl").unlink()
-    for seed in range(2):
-        metrics(aim / f"seed{seed}" / "metrics.jsonl")
-    collector = Collector([str(aim)])
-    above = EventLog().feed(read_all(collector))
-    assert sorted(Path(run.path).name for run in above.runs.values()) == ["seed0", "seed1"]
-    assert [notice.hint for notice in above.notices] == [ADVICE]
-    assert [reason for _, reason in collector.skipped] == [ADVICE]
-    assert collector.partly_unreadable
-    assert not EventLog().feed(collector.find()).notices
-    for name in ("one", "two", "three"):
-        put(aim.parent / name / ".aim" / "run_metadata.sqlite", (aim / ".aim" / "run_metadata.sqlite").read_bytes())
-    assert len(EventLog().feed(read_all(Collector([str(aim.parent)]))).notices) == 1, "one notice of a format"
-
-
 def test_the_screen_shows_the_notice(aim: Path, capsys: pytest.CaptureFixture[str]) -> None:
     metrics(aim / "metrics.jsonl")
     monitor = LocalMonitor([aim])
@@ -169,42 +104,6 @@ def test_the_screen_shows_the_notice(aim: Path, capsys: pytest.CaptureFixture[st
     assert "Aim repository, not read" in bar[1][0]
     assert main(["doctor", "--strict", str(aim)]) == 5
     assert ADVICE in capsys.readouterr().out
-
-
-@pytest.fixture
-def run(data: Path, tmp_path: Path) -> Path:
-    """A W&B run of which only files/ exists."""
-    put(tmp_path / CLOUD, (data / CLOUD).read_bytes())
-    return (tmp_path / CLOUD).parents[1]
-
-
-def test_a_run_whose_metrics_are_on_a_server(run: Path, data: Path) -> None:
-    with pytest.raises(NothingFound, match="its metrics are only on W&B's server"):
-        open_run(run)
-    metrics(run.parents[1] / "other" / "metrics.jsonl")
-    heard = EventLog().feed(read_all(Collector([str(run.parents[1])])))
-    assert [Path(run_found.path).name for run_found in heard.runs.values()] == ["other"]
-    [notice] = heard.notices
-    assert "W&B metadata, without metrics" in notice.message
-    log_format = recognise(
-        "/x/swanlog/run-20261121_014524-37c89120/files/swanlab-metadata.json",
-        next((data / "cloud" / "swanlog").rglob("*.json")).read_bytes(),
-    )
-    assert log_format is not None
-    assert "cloud mode" in log_format.without_metrics
-
-
-def test_a_new_run_has_time_to_write_its_metrics(run: Path, data: Path) -> None:
-    os.utime(run / "files" / "wandb-metadata.json")
-    metrics(run.parents[1] / "other" / "metrics.jsonl")
-    collector = Collector([str(run.parents[1])])
-    heard = EventLog().feed(read_all(collector))
-    assert not heard.notices
-    put(run / "run-a1b2c3d4.wandb", (data / "wandb" / "core_0_17.wandb").read_bytes(), age=0)
-    heard.feed(read_all(collector))
-    assert not heard.notices
-    assert not collector.partly_unreadable
-    assert any(".wandb::" in name for name in heard.points)
 
 
 @contextmanager

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tuimon.errors import UsageError
 from tuimon.remote.targets import MAX_HOSTS, Target, expand, parse, parts_of
+
+TABLE: dict[str, list[Any]] = tomllib.loads(Path(__file__).with_name("targets.toml").read_text("utf-8"))
 
 
 def _nothing(path: str) -> bool:
@@ -19,30 +25,7 @@ def _one(word: str) -> Target:
     return target
 
 
-@pytest.mark.parametrize(
-    ("word", "scheme", "destination", "path", "shown"),
-    [
-        ("gpu01:logs/grpo", "ssh", "gpu01", "logs/grpo", ""),
-        ("anna@gpu01:/data/logs", "ssh", "anna@gpu01", "/data/logs", ""),
-        ("gpu01:~/logs/*", "ssh", "gpu01", "~/logs/*", ""),
-        ("gpu01:20:15:03/x", "ssh", "gpu01", "20:15:03/x", ""),
-        ("gpu01:C:/x y", "ssh", "gpu01", "C:/x y", ""),
-        ("[fe80::1%eth0]:logs", "ssh", "fe80::1%eth0", "logs", ""),
-        ("anna@[::1]:logs", "ssh", "anna@::1", "logs", ""),
-        ("ssh://gpu01/data/logs", "ssh", "gpu01", "/data/logs", "gpu01:/data/logs"),
-        ("ssh://anna@gpu01:2222/~/logs", "ssh", "anna@gpu01", "~/logs", ""),
-        ("ssh://[::1]:22/a%20b", "ssh", "::1", "/a b", "ssh://[::1]:22/a b"),
-        ("SSH://gpu01/", "ssh", "gpu01", "/", "gpu01:/"),
-        ("docker://trainer:/workspace/logs", "docker", "trainer", "/workspace/logs", ""),
-        ("k8s://ml/job-0:/logs", "k8s", "ml/job-0", "/logs", ""),
-        ("k8s://ml/job-0/main:/logs", "k8s", "ml/job-0/main", "/logs", ""),
-        ("s3://bucket/logs", "objects", "", "s3://bucket/logs", ""),
-        ("memory://logs", "objects", "", "memory://logs", ""),
-        ("slurm:4711", "slurm", "", "4711", ""),
-        ("slurm:4711_2", "slurm", "", "4711_2", ""),
-        ("slurm:logs", "ssh", "slurm", "logs", ""),
-    ],
-)
+@pytest.mark.parametrize(("word", "scheme", "destination", "path", "shown"), TABLE["remote"])
 def test_remote_words(word: str, scheme: str, destination: str, path: str, shown: str) -> None:
     target = _one(word)
     assert (target.scheme, target.destination, target.path, target.shown) == (scheme, destination, path, shown or word)
@@ -55,33 +38,7 @@ def test_local_words(word: str) -> None:
     assert parse(word, _nothing) == ()
 
 
-@pytest.mark.parametrize(
-    "word",
-    [
-        *[
-            "gpu01:",
-            "anna@gpu01:",
-            "ssh://gpu01",
-            "ssh:///logs",
-            "-oProxyCommand=x:logs",
-            "a@-x:logs",
-            "-a@x:logs",
-            "s3://",
-            "a,,b:x",
-        ],
-        *["ssh://-oProxyCommand=touch%20x/logs", "docker://:/x", "docker://a", "docker://-v:/x", "k8s://pod:/x"],
-        *[
-            "gpu[]:x",
-            "gpu[1-9999]:x",
-            "gpu[9-1]:x",
-            "gpu[1-2,]:x",
-            "gpu[1-40][1-40]:x",
-            "gpu01:a\x00b",
-            "ssh://h:99999/x",
-        ],
-        *["s3://", "a,,b:x", "gpu[00000000000000000000000000000000000001-2]:x", "ssh://a%20b/x"],
-    ],
-)
+@pytest.mark.parametrize("word", TABLE["invalid"])
 def test_words_that_cannot_be_meant(word: str) -> None:
     with pytest.raises(UsageError):
         parse(word, _nothing)
@@ -98,18 +55,7 @@ def test_host_list_is_one_job() -> None:
     assert _one("gpu[01]:logs").job == ""
 
 
-@pytest.mark.parametrize(
-    ("text", "hosts"),
-    [
-        ("gpu01", ["gpu01"]),
-        ("gpu[1-3]", ["gpu1", "gpu2", "gpu3"]),
-        ("gpu[08-11]", ["gpu08", "gpu09", "gpu10", "gpu11"]),
-        ("r[1-2]n[01,03]", ["r1n01", "r1n03", "r2n01", "r2n03"]),
-        ("a[1-2]x,b", ["a1x", "a2x", "b"]),
-        ("a,a,b", ["a", "b"]),
-        ("n[a,b]", ["na", "nb"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "hosts"), TABLE["hosts"])
 def test_host_lists(text: str, hosts: list[str]) -> None:
     assert list(expand(text)) == hosts
 

@@ -1,47 +1,25 @@
-"""Names and order of runs from their paths."""
+"""Names of runs, and the directories of one distributed job, from their paths."""
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tuimon.monitor.local import open_run
+from tuimon.sources.job_files import homes_of_jobs
 from tuimon.sources.run_names import run_names
 
+TABLE: dict[str, list[Any]] = tomllib.loads(Path(__file__).with_name("paths.toml").read_text("utf-8"))
 
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("/s/samples/wild/visualdl/run/vdl_log", "visualdl"),
-        ("/s/samples/dvclive/run", "samples/dvclive"),
-        ("/data/cats/dvclive", "cats/dvclive"),
-        ("/s/public/baselines_table_epoch/run/04_29_20_21_32", "baselines_table_epoch/04_29_20_21_32"),
-        ("/s/wild/optuna/run/study.db/trial 9", "optuna/study.db/trial 9"),
-        ("/s/wild/optuna/journal.log/trial 9", "optuna/journal.log/trial 9"),
-        ("/data/grpo/a", "a"),
-        ("/s/grpo/a", "grpo/a"),
-        ("/data/grpo/lightning_logs/version_0", "grpo/version_0"),
-        ("/data/grpo/checkpoints", "grpo"),
-        ("/logs/grpo-1.5b", "grpo-1.5b"),
-        ("/s/my_sweep.db/trial 9", "my_sweep.db/trial 9"),
-    ],
-)
+
+@pytest.mark.parametrize(("path", "name"), TABLE["names"])
 def test_a_name_says_which_run_it_is(path: str, name: str) -> None:
     assert run_names([path], {path: "/data/grpo" if path.startswith("/data") else "/s"}) == {path: name}
 
 
-@pytest.mark.parametrize(
-    ("roots", "names"),
-    [
-        (["/s/own/console"], ["own/console"]),
-        (["/s/own/eval"], ["own/eval"]),
-        (["/s/own/run"], ["own"]),
-        (["/s/own/console", "/s/own/keras"], ["own/console", "keras"]),
-        (["/s/a/tensorboard", "/s/b/tensorboard"], ["a", "b"]),
-        (["/logs"], ["logs"]),
-    ],
-)
+@pytest.mark.parametrize(("roots", "names"), TABLE["given"])
 def test_a_given_directory_keeps_its_name(roots: list[str], names: list[str]) -> None:
     assert [*run_names(roots, {root: root for root in roots}).values()] == names
 
@@ -50,8 +28,21 @@ def test_a_directory_below_the_given_one_is_named_by_its_parent() -> None:
     assert run_names(["/s/own/console"], {"/s/own/console": "/s"}) == {"/s/own/console": "own"}
 
 
-def test_trial_2_is_found_before_trial_10(tmp_path: Path) -> None:
-    for number in (1, 2, 10):
-        (tmp_path / f"trial_{number}").mkdir()
-        (tmp_path / f"trial_{number}" / "metrics.jsonl").write_text('{"step": 1, "loss": 2}\n{"step": 2, "loss": 1}\n')
-    assert [run.name.rpartition("/")[2] for run in open_run(str(tmp_path)).runs] == ["trial_1", "trial_2", "trial_10"]
+def test_attempts_of_two_agents_join_the_run_with_metrics() -> None:
+    parts = [
+        ("torchrun_logs", f"job_{name}", "attempt_0", str(rank)) for name in ("ab12cd34", "__x0bii_") for rank in (0, 1)
+    ]
+    homes = {("/j", part): True for part in parts} | {("/j", ("rank_metrics",)): True}
+    assert homes_of_jobs(homes) == {("/j", part): ("/j", ("rank_metrics",)) for part in parts}
+
+
+def test_attempts_of_two_jobs_stay_apart() -> None:
+    homes = {("/j", (job, "logs", "x_ab12cd34", "attempt_0", "0")): True for job in ("small", "large")}
+    assert homes_of_jobs(homes) == {home: ("/j", home[1][:1]) for home in homes}
+
+
+def test_ray_sessions_of_nodes_are_a_job_unless_a_node_has_several() -> None:
+    nodes = {("/j", (node, "session_latest")): True for node in ("10.0.0.1", "10.0.0.2")}
+    assert homes_of_jobs(nodes) == dict.fromkeys(nodes, ("/j", ()))
+    nodes["/j", ("10.0.0.1", "session_2026-03-05_10-00-00_1_2")] = True
+    assert homes_of_jobs(nodes) == {}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +20,8 @@ from tuimon.reader.item_sources import StreamSource
 from tuimon.sources import listing
 from tuimon.sources import scan as scan_module
 from tuimon.sources.scan import Scan, ScanBudget, rescan, scan
+
+TABLE: dict[str, list[Any]] = tomllib.loads(Path(__file__).with_name("paths.toml").read_text("utf-8"))
 
 
 def wants(name: str) -> bool:
@@ -89,23 +93,7 @@ def test_files_that_are_found(tmp_path: Path, names: list[str], found: list[str]
     assert {os.path.dirname(file.path) for file in result.files} <= {*result.directories}
 
 
-@pytest.mark.parametrize(
-    ("name", "is_found"),
-    [
-        ("checkpoint-10/trainer_state.json", True),
-        ("checkpoint-10/events.out.tfevents.1", False),
-        ("checkpoint-10/deep/trainer_state.json", False),
-        ("checkpoint-10/pipeline/worker_state_pipeline.json", True),
-        ("checkpoint_best/training_log.json", True),
-        ("global_step_40/actor/a.json", False),
-        ("checkpoints/epoch=3-step=100/a/b.json", False),
-        ("checkpoints/iter_0000100/mp_rank_00/a.json", False),
-        ("checkpoints/a.json", True),
-        ("my_ckpts/200/sub/a.json", False),
-        ("checkpoints/project/name/monitor/tensorboard/explorer/events.out.tfevents.1", True),  # Trinity-RFT
-        ("checkpoints/project/name/global_step_3/actor/a.json", False),
-    ],
-)
+@pytest.mark.parametrize(("name", "is_found"), TABLE["checkpoints"])
 def test_checkpoints_are_not_searched(tmp_path: Path, name: str, is_found: bool) -> None:
     make(tmp_path, name)
     assert paths_of(scan([str(tmp_path)], wants), tmp_path) == ([name] if is_found else [])

@@ -19,6 +19,8 @@ from tuimon.sources.filesystem import FileSystem
 from tuimon.sources.watch import Hints, Watcher
 
 LONG = 60.0
+DRAINED = "drained"
+"""How the names of the files begin that `drain` writes. More hints of one may come after the first."""
 
 
 @pytest.fixture
@@ -29,7 +31,7 @@ def watcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watcher]:
 
 
 def until(watcher: Watcher, path: Path | None = None, structure: bool = False) -> Hints:
-    """Wait for a hint for a path, or for the structure; return the union of all hints until then."""
+    """Wait for a hint for a path, or for the structure; return all hints until then, but for those of `drain`."""
     deadline = time.monotonic() + LONG
     paths: set[str] = set()
     changed = False
@@ -38,15 +40,15 @@ def until(watcher: Watcher, path: Path | None = None, structure: bool = False) -
         paths |= hints.paths
         changed |= hints.structure_changed
         if (path is None or str(path) in paths) and (changed or not structure):
-            return Hints(frozenset(paths), changed)
+            return Hints(frozenset(name for name in paths if not Path(name).name.startswith(DRAINED)), changed)
     raise AssertionError(f"no hint: {sorted(paths)}")
 
 
-def drain(watcher: Watcher, directory: Path) -> set[str]:
+def drain(watcher: Watcher, directory: Path) -> frozenset[str]:
     """Return the paths of the hints that come before those of a file that is written now."""
-    last = directory / f"last{time.monotonic_ns()}"
+    last = directory / f"{DRAINED}{time.monotonic_ns()}"
     append(last)
-    return {path for path in until(watcher, last).paths if not Path(path).name.startswith("last")}
+    return until(watcher, last).paths
 
 
 def append(path: Path, data: bytes = b"x") -> None:

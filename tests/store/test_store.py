@@ -407,13 +407,6 @@ def test_console_facts_are_limited():
     assert len(now) <= 2 * CONSOLE_FACTS
 
 
-def test_the_last_step_is_that_of_the_longest_of_many_files_with_one_metric_each() -> None:
-    run = open_run(Path(__file__).parent.parent / "data" / "csv" / "dvclive").runs[0]
-    assert len(run.curve("eval/score")) < len(run.curve("train/loss"))
-    assert run.curve("eval/score").steps[-1] == 100
-    assert run.last_step == 119
-
-
 def test_values_that_are_not_finite_are_found_once() -> None:
     series = Series(0, "loss", PointColumns())
     for step, value in enumerate([1.0, 2.0, math.nan, 3.0]):

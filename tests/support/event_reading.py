@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from tuimon.model.events import (
     Columns,
@@ -18,7 +17,6 @@ from tuimon.model.events import (
 )
 from tuimon.model.points import Fact
 from tuimon.reader import Collector
-from tuimon.store import Run, Store
 
 
 def read_all(collector: Collector) -> list[Event]:
@@ -29,28 +27,6 @@ def read_all(collector: Collector) -> list[Event]:
         if not collector.behind:
             break
     return events + list(collector.flush())
-
-
-class Watched:
-    """A collector of some paths, and a store of its events."""
-
-    def __init__(self, *roots: Path) -> None:
-        self.collector = Collector([str(root) for root in roots])
-        self._store = Store()
-        self.look()
-
-    def look(self) -> None:
-        """Find logs and read them to their ends."""
-        self.apply(read_all(self.collector))
-
-    def apply(self, events: Iterable[Event]) -> None:
-        for event in events:
-            self._store.apply(event)
-
-    @property
-    def runs(self) -> dict[str, Run]:
-        """The runs by name."""
-        return {run.name: run for run in self._store.snapshot().runs}
 
 
 class EventLog:

@@ -181,16 +181,20 @@ class MadeRuns:
 
 
 def series_of(metrics: Mapping[str, Any]) -> dict[str, tuple[list[int], list[float]]]:
-    """Return the points of metrics. A name with {a,b} or {0..7} is several names; i, j: which one of them."""
-    series = {}
-    for pattern, values in metrics.items():
-        parts = re.split(r"\{(.+?)\}", pattern)
-        choices = [_choices(part) for part in parts[1::2]]
-        for place in itertools.product(*(range(len(some)) for some in choices)):
-            chosen = [some[at] for some, at in zip(choices, place, strict=True)]
-            name = "".join(itertools.chain(*itertools.zip_longest(parts[::2], chosen, fillvalue="")))
-            series[name] = points_of(values, dict(zip("ij", map(float, place), strict=False)))
-    return series
+    """Return the points of metrics. A name may be several names, see `expanded`."""
+    return {
+        name: points_of(values, places) for pattern, values in metrics.items() for name, places in expanded(pattern)
+    }
+
+
+def expanded(pattern: str) -> Iterator[tuple[str, dict[str, float]]]:
+    """Return the names that "x{a,b}" or "x{0..7}" stands for; i, j: which one of them each is."""
+    parts = re.split(r"\{(.+?)\}", pattern)
+    choices = [_choices(part) for part in parts[1::2]]
+    for place in itertools.product(*(range(len(some)) for some in choices)):
+        chosen = [some[at] for some, at in zip(choices, place, strict=True)]
+        name = "".join(itertools.chain(*itertools.zip_longest(parts[::2], chosen, fillvalue="")))
+        yield name, dict(zip("ij", map(float, place), strict=False))
 
 
 def _choices(words: str) -> list[str]:
