@@ -77,7 +77,6 @@ def test_points_without_a_position_have_that_of_their_neighbour() -> None:
     run_, _ = runs_of_tokens()
     curve = Curve.from_arrays("loss", np.array([1, 5, 10, 15, 20]), np.arange(5.0))
     places = places_of(curve, run_.scale("tokens"))
-    assert places is not None
     assert places.tolist() == [1000.0, 1000.0, 1000.0, 1000.0, 2000.0]
 
 

@@ -52,7 +52,6 @@ def test_the_size_that_is_printed_with_the_values_is_preferred() -> None:
     facts = [Fact("units", {"gpu_mem": {"unit": "GB", "whole": 40.0}})]
     run = run_of({"gpu_mem": (STEPS, [30.0] * 30), "gpu_mem_total_gb": (STEPS, [80.0] * 30)}, facts)
     device = device_memory(run, "gpu_mem")
-    assert device is not None
     assert (device.logged, device.unit, device.size) == (40.0, "GB", 40.0)
 
 

@@ -147,8 +147,6 @@ def test_ranks_name_the_one_that_failed(tmp_path: Path) -> None:
     log(tmp_path, steps(1, 10))
     (run,) = tuimon.read(tmp_path)
     ranks = run.ranks
-    assert ranks is not None
-    assert ranks.root_cause is not None
     assert (len(ranks.rows), ranks.root_cause.rank) == (4, 2)
     assert tuimon.read(DATA / "exports" / "qwen3vl_grpo")[0].ranks is None
 

@@ -24,8 +24,6 @@ PAGES = [*(ROOT / name for name in NAMED), *sorted((ROOT / "docs").glob("*.md"))
 
 def generator() -> ModuleType:
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -68,7 +68,6 @@ def history(rows: list[dict[str, float]], tmp_path: Path) -> list[list[str]]:
     write_rows(tmp_path, rows)
     (run,) = open_run(tmp_path).runs
     lines = history_lines(run, "train", lambda name: True)
-    assert lines is not None
     return table("".join(lines))
 
 

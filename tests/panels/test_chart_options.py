@@ -232,8 +232,6 @@ def test_zooming_keeps_the_x_value_under_the_mouse() -> None:
     view = chart(run_of({"m": (list(range(1001)), [1.0] * 1001)}), ChartOptions())
     for at in (130.0, 500.0, 870.0):
         window = zoomed(view, 0.5, at)
-        assert window is not None
-        assert window.end is not None
         part = (at - view.x.low) / (view.x.high - view.x.low)
         assert (at - (window.end - window.span)) / window.span == pytest.approx(part)
 

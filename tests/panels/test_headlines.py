@@ -52,7 +52,6 @@ def test_mean_over_episodes_is_the_reward_in_every_command(ppo: Snapshot) -> Non
     run = ppo.runs[0]
     assert {"reward", MEAN} <= set(run.metrics), "both are logged"
     reading = reward_of(run)
-    assert reading is not None
     assert (reading.metric, reading.last) == (MEAN, 10240.0)
     assert "reward 1.024e+04" in line(ppo, 1.8e9, 200)
     assert metric_summaries(run)[0].name == MEAN
@@ -86,7 +85,6 @@ def test_loss_of_each_step_is_the_loss_in_every_command() -> None:
     runs = runs_of(LIGHTNING, LIGHTNING)
     for run in runs:
         reading = loss_of(run)
-        assert reading is not None
         assert reading.metric == name_of(run, reading.metric) == "train_loss_step"
         assert metric_summaries(run)[0].name == "train_loss_step"
     assert compare(runs).metrics[0].name == "train_loss_step"

@@ -34,7 +34,6 @@ async def test_killed_reader_is_restarted_and_no_point_is_duplicated(log: Path) 
     async with opened(log.parent) as (app, pilot):
         await until(app, pilot, lambda s: "step 19" in s)
         first = app.monitor.process_id
-        assert first is not None
         os.kill(first, signal.SIGKILL)
         await until(app, pilot, lambda s: "reader stopped" in s)
         assert "step 19" in text(app), "what is shown stays"
@@ -73,14 +72,6 @@ async def test_no_gesture_on_any_panel_breaks_anything(tmp_path: Path) -> None:
             assert "Esc back" in view
         await pilot.press("escape", "m", *gestures, "plus", "minus", "n", "N", "o", "f", "F", "F", "asterisk")
         assert app.is_running
-
-
-TYPED: list[tuple[str, int | None, tuple[int, int] | None]] = [
-    ("120-", None, (120, 399)),
-    ("-50", None, (0, 50)),
-    ("200 - 150", None, (150, 200)),
-]
-"""(text, cursor, window)"""
 
 
 async def test_a_key_for_a_screen_that_was_closed_before_does_nothing(log: Path) -> None:

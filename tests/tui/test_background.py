@@ -69,8 +69,6 @@ def test_the_theme_follows_the_colours_and_the_background(
 def colour(role: Role, theme: str) -> bytes:
     """Return the parameters of the control sequence for the colour of a role."""
     color = style(theme, role).color
-    assert color is not None
-    assert color.triplet is not None
     return "38;2;{};{};{}".format(*color.triplet).encode()
 
 

@@ -104,7 +104,6 @@ def test_concepts_and_phases_of_names_of_frameworks() -> None:
 )
 def test_a_unit_of_time_is_no_part_of_the_phase(name: str, unit: str, phase: str) -> None:
     result = phase_of(name)
-    assert result is not None
     assert (result.name, classify(name).unit) == (phase, unit)
 
 
@@ -120,7 +119,6 @@ def test_every_part_of_memory_and_time_tags_is_parsed(infix: str) -> None:
         parts = name.split("/")
         if name.startswith("memory/"):
             tag = memory_of(name)
-            assert tag is not None
             assert tag.cpu == name.startswith("memory/cpu/")
             place = ["cpu", *tag.phase.split("/")] if tag.cpu else tag.phase.split("/")
             ends = [tag.kind] if tag.cpu else [tag.load, tag.kind, str(tag.device)]
@@ -128,7 +126,6 @@ def test_every_part_of_memory_and_time_tags_is_parsed(infix: str) -> None:
             assert tag.fraction == any(part.endswith("_frac") for part in parts)
         elif name.startswith("time/") and parts[-1] in ("total", "execute", "onload", "offload"):
             phase = phase_of(name)
-            assert phase is not None
             assert ["time", *phase.name.split("."), phase.part] == parts
 
 
@@ -177,8 +174,6 @@ def test_facets() -> None:
 )
 def test_timer_is_part_of_another(child: str, parent: str, nested: bool) -> None:
     inner, outer = phase_of(child), phase_of(parent)
-    assert inner is not None
-    assert outer is not None
     assert is_nested(inner, outer) is nested
 
 
@@ -187,7 +182,6 @@ def test_timer_is_part_of_another(child: str, parent: str, nested: bool) -> None
 )
 def test_timer_statistics_are_not_parts_of_the_step(name: str) -> None:
     phase = phase_of(name)
-    assert phase is not None
     assert phase.part == "statistic"
 
 
@@ -211,7 +205,6 @@ def test_timer_statistics_are_not_parts_of_the_step(name: str) -> None:
 )
 def test_memory_tags_of_other_frameworks(name: str, kind: str, fraction: bool, scale: float) -> None:
     tag = memory_of(name)
-    assert tag is not None
     assert (tag.kind, tag.fraction, tag.scale) == (kind, fraction, scale)
     assert memory_of("memory/cpu/allocated_gb") is None
 
