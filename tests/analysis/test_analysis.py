@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from tuimon.analysis.smoothing import smooth
 from tuimon.analysis.statistics import best, quantiles, statistics
-from tuimon.analysis.words import duration
 from tuimon.store.arrays import median
 
 NAN, INF = float("nan"), float("inf")
@@ -74,21 +73,6 @@ def test_smoothing_keeps_a_constant():
 def test_invalid_smoothing_weight(weight):
     with pytest.raises(ValueError, match="weight"):
         smooth(np.ones(3), weight)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [
-        (0.3456, "346 ms"),
-        (200, "3 m 20 s"),
-        (50000, "13 h 53 m"),
-        (-90, "-1 m 30 s"),
-        (NAN, "unknown"),
-        (INF, "unknown"),
-    ],
-)
-def test_durations(seconds, expected):
-    assert duration(seconds) == expected
 
 
 @given(st.lists(st.floats(-1e100, 1e100), min_size=1, max_size=300), st.floats(0, 1))

@@ -17,7 +17,6 @@ from tuimon.analysis.configured_length import configured_steps
 from tuimon.analysis.pace import pace_of
 from tuimon.analysis.progress import ProgressInputs, report
 from tuimon.analysis.progress_inputs import progress_inputs, progress_of
-from tuimon.analysis.words import percentage
 from tuimon.exports.documents import plain
 from tuimon.exports.summary import summary_of
 from tuimon.exports.summary_text import as_text
@@ -196,11 +195,6 @@ def test_fields_of_progress(facts: dict[str, Any], age: float, fields: dict[str,
         number = isinstance(value, float | int)
         assert getattr(result, name) == (pytest.approx(value, nan_ok=True) if number else value), name
     assert math.isnan(result.eta_seconds) or result.eta_range[0] <= result.eta_seconds <= result.eta_range[1]
-
-
-@pytest.mark.parametrize(("step", "total", "text"), [(430, 600, "72 %"), (599, 600, "99 %"), (600, 600, "100 %")])
-def test_percentage_of_the_header_and_of_the_line(step, total, text):
-    assert percentage(step, total) == text
 
 
 def test_inputs_are_gathered_from_a_run():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tuimon import draw
 from tuimon.draw.bars import stacked_bar
 from tuimon.draw.heat import level
-from tuimon.draw.rows import title_row, wrap_row
+from tuimon.draw.rows import wrap_row
 from tuimon.model.views import (
     HEAT_ROLES,
     SERIES_ROLES,
@@ -256,26 +256,6 @@ def test_rows_fit_any_size_and_hold_no_control_byte(view: View, width: int, heig
 def test_ascii_is_ascii(view: View) -> None:
     text = draw.text_chart(view, Size(60, 12), Symbols.ASCII)
     assert text.replace("更新", "").isascii()
-
-
-@pytest.mark.parametrize(
-    ("title", "width", "shown"),
-    [
-        ("Reward / Total reward (mean)", 28, "Reward / Total reward (mean)"),
-        ("Reward / Total reward (mean)", 24, "Reward /…reward (mean)"),
-        ("actor/training/actor/ratio_abs", 20, "actor/…/ratio_abs"),
-        ("eval/completions/mean_length", 22, "eval/…/mean_length"),
-        ("one_very_long_name_without_parts", 12, "one…parts"),
-        ("a/one_very_long_name_without_parts", 12, "a/…out_parts"),
-        ("Train/Samples/elapsed_time_ms_backward", 20, "Train/…ms_backward"),
-        ("x", 1, "x"),
-        ("> Reward / Total reward (mean)", 24, ">…Total reward (mean)"),
-    ],
-)
-def test_a_title_is_cut_between_the_parts_of_a_name(title: str, width: int, shown: str) -> None:
-    row = title_row(title, (), width)
-    assert "".join(text for text, _ in row).rstrip() == shown
-    assert sum(len(text) for text, _ in row) == width
 
 
 def test_a_low_heat_map_keeps_the_fullest_rows_in_order() -> None:

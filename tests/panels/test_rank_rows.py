@@ -10,23 +10,6 @@ from tuimon.panels.lists.rank_rows import rank_columns
 
 
 @pytest.mark.parametrize(
-    ("line", "shown"),
-    [
-        ("[2026-11-22 19:32:10,767][node02][rank11] INFO training finished", "training finished"),
-        ("2026-11-22 19:32:10,767 - INFO - step 3", "step 3"),
-        ("[rank3]: Traceback (most recent", "Traceback (most recent"),
-        ("[E1122 03:14:02.844503000 ProcessGroupNCCL.cpp:683] [Rank 0] Watchdog caught", "Watchdog caught"),
-        ("step [1/5] loss 3", "step [1/5] loss 3"),
-        ("[INFO]", "[INFO]"),
-    ],
-)
-def test_the_last_line_begins_with_its_message(line: str, shown: str) -> None:
-    row = RankRow("", 11, "node02", 3, "run", 0.0, line=line)
-    text = "".join(span[0] for span in table_rows(rank_columns(), [row], 90)[1])
-    assert text.rstrip().endswith("  " + shown)
-
-
-@pytest.mark.parametrize(
     ("written", "shown"), [("3.404520E+00", " 3.405 "), ("2.35871", " 2.35871 "), ("nan", " nan ")]
 )
 def test_quantities_have_units_and_a_long_loss_is_rounded(written: str, shown: str) -> None:

@@ -28,12 +28,11 @@ from tuimon.panels.lists.run_groups import RunGroup, group_row, group_values
 from tuimon.panels.lists.run_selection import (
     count_alerts,
     list_runs,
-    shared_directory,
     shared_words,
     totals,
     worst_alerts,
 )
-from tuimon.panels.lists.runs import GAP, SIGNS, Listing, age_text, run_columns
+from tuimon.panels.lists.runs import GAP, SIGNS, Listing, run_columns
 from tuimon.run_notes import RunNote
 from tuimon.store import Curve, Run, Store
 
@@ -127,25 +126,8 @@ def test_a_run_with_a_critical_alert_looks_failed_in_the_list(runs: tuple[Run, .
     assert (text_after, role_after) == (f"✗ {text_before[2:]}", Role.CRITICAL)
 
 
-def test_ages_are_coarse() -> None:
-    ages = {0: "<10 s", 9.9: "<10 s", 10: "10 s", 59: "50 s", 60: "1 m", 7199: "119 m", 7200: "2 h", 172799: "47 h",
-            172800: "2 d", math.nan: "-"}  # fmt: skip
-    assert {seconds: age_text(seconds) for seconds in ages} == ages
-
-
-def test_a_directory_that_all_names_share_is_left_out() -> None:
-    assert shared_directory(["sweep/run1", "sweep/run2"]) == 6
-    assert shared_directory(["a/b/x", "a/b/y", "a/c"]) == 2
-    assert shared_directory(["run1", "run2"]) == 0
-    assert shared_directory(["a/x", "a/x"]) == 2
-    assert shared_directory(["a/x"]) == 0
-    assert shared_directory([]) == 0
-
-
 def test_words_that_all_names_share_are_cut_where_names_do_not_fit() -> None:
     long = [f"grpo-qwen2.5-math-1.5b-lr1e-{number}-kl0.001-batch512-verified" for number in (3, 4, 5)]
-    assert shared_words(long) == len("grpo-qwen2.5-math-1.5b-lr1e-")
-    assert shared_words(["run1", "run2"]) == shared_words(["a-b"]) == shared_words([]) == 0
     runs = [run_of({"loss": ([0], [1.0])}) for _ in long]
     for run, name in zip(runs, long, strict=True):
         run.name = name
