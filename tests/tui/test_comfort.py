@@ -92,18 +92,6 @@ async def test_the_palette_and_the_help_begin_with_what_a_query_means(tmp_path: 
                 helped[query] = first.target.label if first.target else ""
         assert found == QUERIES
         assert helped == {query: QUERIES[query] for query in helped}
-        await pilot.press("M", "ctrl+p")
-        await pilot.pause()
-        await pilot.press(*"learning rate")
-        await until(app, pilot, lambda s: "show learning rate" in s)
-        await pilot.press("enter")
-        await until(app, pilot, lambda s: app.board.zoomed and "lr" in s)
-        await pilot.press("ctrl+p")
-        await pilot.pause()
-        await pilot.press(*"horizontal")
-        await until(app, pilot, lambda s: "Settings without a key" in s)
-        await pilot.press("enter")
-        await until(app, pilot, lambda s: "The settings are in" in s)
 
 
 def test_remarks_about_a_text_with_points_are_listed(tmp_path: Path) -> None:
