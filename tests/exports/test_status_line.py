@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
-from support.made_run import store_of
+from support.made_run import START, snapshot_of, store_of
 
+from tuimon.exports.dashboard import dashboard
 from tuimon.exports.line import line
 from tuimon.model.alerts import Alert
+from tuimon.model.views import Symbols
 from tuimon.monitor.local import open_run
 
 
@@ -52,3 +55,15 @@ def test_the_reason_of_a_critical_alert_comes_before_the_value_of_the_run(width:
     assert "critic/score" not in text
     store.set_alerts([])
     assert "critic/score/mean 0.03646" in line(store.snapshot(), 1.8e9, width)
+
+
+def test_axes_of_a_row_are_aligned_beside_a_chart_with_a_note() -> None:
+    steps = range(20)
+    series = {
+        "reward": (steps, [0.5] * 20),
+        "loss": (steps, [1.0] * 18 + [math.nan, 1.0]),
+        "entropy": (steps, [1.0] * 20),
+    }
+    lines = list(dashboard(snapshot_of(series), 120, 20, START, Symbols.BRAILLE))
+    assert any("1 NaN" in line for line in lines)
+    assert [line.count("└") for line in lines if "└" in line] == [3]
