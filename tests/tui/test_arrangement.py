@@ -1,4 +1,4 @@
-"""Panels of the board and the contents of the run list, without a screen."""
+"""Panels of the board, their boxes and the contents of the run list, without a screen."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from dataclasses import replace
 
 from support.made_run import store_of
 
+from tuimon.draw.rows import row_width
 from tuimon.model.events import Progress, RunFound, StreamFound, StreamStatus
-from tuimon.model.views import Row, Symbols
+from tuimon.model.views import Row, Size, Symbols
+from tuimon.panels import metric_panel
 from tuimon.store import Store
 from tuimon.tui.arrangement import panels_of
+from tuimon.tui.box import Drawing, PanelBox
 from tuimon.tui.run_choice import RunChoice
 from tuimon.tui.run_contents import contents_of
 from tuimon.tui.state import ViewState
@@ -62,3 +65,15 @@ def test_states_are_being_determined_once_all_has_been_read() -> None:
     contents = contents_of(store.snapshot(), RunChoice(), Symbols.BRAILLE, NOW)
     assert words(contents.head(80, is_reading=True)) == " 4 runs: 4 being read, 100 %"
     assert words(contents.head(80)) == " 4 runs: read, states being determined"
+
+
+def test_a_border_of_the_same_size_inside_is_drawn() -> None:
+    run = store_of({"loss": (range(3), [1.0, 2.0, 3.0])}).snapshot().runs[0]
+    box = PanelBox()
+    box.assign(metric_panel("loss"))
+    for bordered, size in ((False, Size(40, 10)), (True, Size(44, 11)), (False, Size(40, 10))):
+        box.bordered, box.room = bordered, size
+        drawn = [box.is_drawn]
+        box.update(Drawing(run, 0.0, Symbols.BRAILLE, "dark"), False)
+        assert [*drawn, box.is_drawn] == [False, True]
+        assert (row_width(box._rows[0]), len(box._rows)) == (size.width, size.height)
