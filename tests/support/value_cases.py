@@ -45,11 +45,8 @@ def plain(found: Any) -> Any:
     """Return a value in the types of a table: a row of spans as its words, arrays and tuples as lists, None as NaN."""
     if found is None:
         return math.nan
-    if (
-        found
-        and isinstance(found, tuple)
-        and all(isinstance(span, tuple) and isinstance(span[-1], Role) for span in found)
-    ):
+    spans = found if isinstance(found, tuple) else ()
+    if spans and all(isinstance(span, tuple) and isinstance(span[-1], Role) for span in spans):
         return " ".join("".join(part for part, _ in found).split())
     if isinstance(found, dict):
         return {key: plain(value) for key, value in found.items()}
