@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import statistics as standard
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tuimon.analysis.run_cache import cached_until_doubled
 from tuimon.analysis.smoothing import smooth
 from tuimon.analysis.statistics import best, quantiles, statistics
-from tuimon.analysis.words import duration
+from tuimon.monitor.local import LocalMonitor
+from tuimon.store import Run
 from tuimon.store.arrays import median
 
 NAN, INF = float("nan"), float("inf")
@@ -76,24 +79,30 @@ def test_invalid_smoothing_weight(weight):
         smooth(np.ones(3), weight)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [
-        (0.3456, "346 ms"),
-        (200, "3 m 20 s"),
-        (50000, "13 h 53 m"),
-        (-90, "-1 m 30 s"),
-        (NAN, "unknown"),
-        (INF, "unknown"),
-    ],
-)
-def test_durations(seconds, expected):
-    assert duration(seconds) == expected
-
-
 @given(st.lists(st.floats(-1e100, 1e100), min_size=1, max_size=300), st.floats(0, 1))
 def test_medians_and_quantiles_equal_those_of_numpy(values: list[float], part: float) -> None:
     array = np.array(values)
     assert median(array) == np.median(array)
     near = 1e-12 * float(np.abs(array).max())
     assert quantiles(array, part) == pytest.approx((float(np.quantile(array, part)),), rel=1e-12, abs=near)
+
+
+def test_two_versions_of_a_run_do_not_evict_each_other(tmp_path: Path) -> None:
+    log = tmp_path / "metrics.jsonl"
+    monitor, runs, computed = LocalMonitor([str(tmp_path)]), [], []
+
+    @cached_until_doubled
+    def names(run: Run) -> tuple[str, ...]:
+        computed.append(run.metrics)
+        return run.metrics
+
+    for metric in ("loss", "kl", "lr"):
+        with log.open("a") as file:
+            file.writelines(f'{{"step": {step}, "{metric}": 1}}\n' for step in range(30))
+        monitor.update()
+        runs.append(monitor.snapshot().runs[0])
+    for run in (*runs[:2] * 3, runs[2], runs[1], runs[2]):
+        assert names(run) == run.metrics
+    assert computed == [run.metrics for run in runs]
+    assert names(runs[0]) == runs[0].metrics
+    assert len(computed) == 4, "the oldest one is computed again"

@@ -18,12 +18,11 @@ from tuimon.analysis.configured_length import configured_steps
 from tuimon.analysis.pace import pace_of
 from tuimon.analysis.progress import ProgressInputs, report
 from tuimon.analysis.progress_inputs import progress_inputs, progress_of
-from tuimon.analysis.words import percentage
 from tuimon.exports.documents import plain
 from tuimon.exports.summary import summary_of
 from tuimon.exports.summary_text import as_text
 from tuimon.model.events import AttemptStarted
-from tuimon.model.views import Size, Symbols, TextView
+from tuimon.model.views import Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import header_panel
 
@@ -146,7 +145,6 @@ def test_pace_is_that_of_the_newest_steps_if_it_changes_gradually(growth: float)
     elapsed = 50 * (1 + growth * np.linspace(0, 1, 200)) + np.random.default_rng(3).normal(0, 1, 200)
     times = 1.7e9 + np.append(0.0, np.cumsum(elapsed))
     pace = pace_of(np.arange(201), times)
-    assert pace is not None
     assert pace.seconds_per_step == pytest.approx(elapsed[-50:].mean())
     assert pace.low < pace.seconds_per_step < pace.high
 
@@ -198,11 +196,6 @@ def test_fields_of_progress(facts: dict[str, Any], age: float, fields: dict[str,
         number = isinstance(value, float | int)
         assert getattr(result, name) == (pytest.approx(value, nan_ok=True) if number else value), name
     assert math.isnan(result.eta_seconds) or result.eta_range[0] <= result.eta_seconds <= result.eta_range[1]
-
-
-@pytest.mark.parametrize(("step", "total", "text"), [(430, 600, "72 %"), (599, 600, "99 %"), (600, 600, "100 %")])
-def test_percentage_of_the_header_and_of_the_line(step, total, text):
-    assert percentage(step, total) == text
 
 
 def test_inputs_are_gathered_from_a_run():
@@ -338,7 +331,6 @@ def test_keras_counts_epochs_from_1_in_its_console_and_from_0_in_its_table(tmp_p
     described = plain(summary_of(snapshot, time.time()))["runs"][0]
     assert (described["step"], described["total_steps"]) == (14, 50), "as logged"
     header = header_panel().view(snapshot.runs[0], Size(120, 2), time.time(), Symbols.BRAILLE)
-    assert isinstance(header, TextView)
     assert (progress.position_name, progress.per_step) == ("epoch", "an epoch")
     assert "epoch 15 of 50 30 %" in "".join(part for part, _ in header.rows[1])
 

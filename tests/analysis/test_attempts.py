@@ -60,7 +60,6 @@ def test_a_restart_is_named_by_what_the_log_says_then_by_what_is_certain(
 def test_the_steps_and_the_time_that_a_resumed_run_lost(tmp_path: Path) -> None:
     run = log(tmp_path, lines(range(1, 401), 8), SAVED, lines(range(401, 430), 8), lines(range(401, 500), 9))
     work = lost_work(run, False)
-    assert work is not None
     assert (work.last_step, work.checkpoint, work.steps, work.seconds) == (429, 400, 29, 3600 - 28)
     lost = (
         "resumed from step 400 (saved 2026-03-05 08:06), went on at 2026-03-05 09:06:41, 29 steps lost,"
@@ -101,7 +100,6 @@ def test_logged_steps_are_counted_once_beside_the_steps_lost(tmp_path: Path) -> 
     assert (run.curve("epoch").superseded, superseded_steps(run)) == (4, 3)
     assert [attempt.superseded for attempt in attempts_of(run)] == [3, 0]
     work = lost_work(run, False)
-    assert work is not None
     assert work.text("step") == "resumed from step 400, 30 steps lost (3 logged steps superseded)"
 
 
@@ -110,18 +108,15 @@ def test_the_steps_after_the_last_checkpoint_of_a_dead_run_are_lost(tmp_path: Pa
     rows = lines(range(1, 401), 8), SAVED, lines(range(401, 430), 8)
     run = log(tmp_path, *rows, end)
     work = lost_work(run, True)
-    assert work is not None
     assert work.text("step") == "last checkpoint at step 400 (saved 2026-03-05 08:06), 29 steps lost"
     assert lost_work(run, False) is None
     run.checkpoints = (300, 410)
     on_disk = lost_work(run, True)
-    assert on_disk is not None
     assert (on_disk.checkpoint, on_disk.steps) == (410, 19), "the log does not name it"
     run.checkpoints = ()
     run.ranks = JobRanks("", "", "", (), root_cause=RootCause(13, "node02", "Xid 79", resolved=True))
     assert lost_work(run, True) is None, "the job went on"
     unknown = lost_work(log(tmp_path, lines(range(1, 430), 8), end), True)
-    assert unknown is not None
     assert (unknown.steps, unknown.text("step")) == (None, "")
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,59 +38,12 @@ def test_metrics_are_aligned_by_name_or_meaning() -> None:
     assert [comparing.first_name(row) for row in rows] == ["train/reward", "loss", "own", "other"]
 
 
-GROUPS: list[tuple[list[tuple[str, dict[str, Any]]], tuple[tuple[int, ...], ...]]] = [
-    ([("ppo_seed0", {}), ("ppo_seed1", {}), ("ppo_long_seed0", {})], ((0, 1),)),
-    ([("s1/ppo", {}), ("s2/ppo", {}), ("s2/sac", {}), ("s3/sac", {})], ((0, 1), (2, 3))),
-    ([("fluffy-3", {"lr": 1, "seed": 1}), ("royal-4", {"lr": 1, "seed": 2}), ("x", {"lr": 2, "seed": 3})], ((0, 1),)),
-    (
-        [
-            ("a-1", {"train": {"seed": 1}, "out": "runs/a-1/seed_1"}),
-            ("a-2", {"train": {"seed": 2}, "out": "runs/a-2/seed_2"}),
-        ],
-        ((0, 1),),
-    ),
-    ([("a", {"lr": 1, "fold": 0}), ("b", {"lr": 1, "fold": 1}), ("c", {"lr": 2, "cv_fold": 1})], ((0, 1),)),
-    (
-        [(f"{name}/version_0", {"lr": 1}) for name in ("fold_0", "fold1", "fold-2")],
-        ((0, 1, 2),),
-    ),
-    ([("unfold_1", {}), ("unfold_2", {}), ("a", {"split": "x"}), ("b", {"split": "y"})], ()),
-    ([("kfold5", {"cv": 5}), ("kfold10", {"cv": 10}), ("split_80", {}), ("split_90", {})], ()),  # counts and parts
-    ([("ppo", {"lr": 1}), ("ppo2", {"lr": 1})], ()),
-    ([("ppo_seed0", {"lr": 1}), ("ppo_seed1", {"lr": 2})], ()),
-    ([("steps100", {}), ("steps200", {})], ()),
-]
-
-
 def test_seeds_of_different_projects_are_no_group() -> None:
     names = ("sft/run1", "sft/run2", "grpo/run2", "day/2026-11-01/10-11-12", "day/2026-11-02/10-11-12")
     names += ("h/s1/ppo_1/tb", "h/s2/ppo_2/tb", "ppo_1/version_0", "host:/logs/ppo_2/version_0")
     paths = [name if ":" in name else f"/logs/{name}" for name in names]
     keys = [comparing.seedless(f"run{i}", {"lr": 1, "seed": i}, path) for i, path in enumerate(paths)]
     assert comparing.seed_groups(keys) == ((0, 1), (3, 4), (5, 6), (7, 8)), "dates, numbers and hosts are no projects"
-
-
-@pytest.mark.parametrize(("runs", "expected"), GROUPS)
-def test_runs_that_differ_only_in_their_seed(
-    runs: list[tuple[str, dict[str, Any]]], expected: tuple[tuple[int, ...], ...]
-) -> None:
-    assert comparing.seed_groups([comparing.seedless(name, config) for name, config in runs]) == expected
-
-
-@pytest.mark.parametrize(
-    ("names", "expected"),
-    [
-        (["grpo_lr1e-3", "grpo_lr1e-4"], ("lr1e-3", "lr1e-4")),
-        (["out/ppo_a/tb", "out/ppo_b/tb"], ("a", "b")),
-        (["ppo", "ppo_long"], ("ppo", "ppo_long")),
-        (["x", "x"], ("x", "x")),
-        (["only"], ("only",)),
-        (["run-10-a", "run-11-a", "run-12-b"], ("10-a", "11-a", "12-b")),
-        (["", "b"], ("", "b")),
-    ],
-)
-def test_names_are_shortened_but_stay_distinct(names: list[str], expected: tuple[str, ...]) -> None:
-    assert comparing.distinct_names(names) == expected
 
 
 @given(st.lists(st.text("ab-_/1e", max_size=8), max_size=6, unique=True))

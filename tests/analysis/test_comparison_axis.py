@@ -9,7 +9,7 @@ import pytest
 from support.programs import run, write
 from support.stores import add_run, store_of
 
-from tuimon.analysis.comparison_axis import comparison_axis, place_text, places_of
+from tuimon.analysis.comparison_axis import comparison_axis, places_of
 from tuimon.analysis.level import level_value
 from tuimon.exports.compare import as_text, comparison_document
 from tuimon.exports.documents import plain
@@ -76,22 +76,7 @@ def test_points_without_a_position_have_that_of_their_neighbour() -> None:
     run_, _ = runs_of_tokens()
     curve = Curve.from_arrays("loss", np.array([1, 5, 10, 15, 20]), np.arange(5.0))
     places = places_of(curve, run_.scale("tokens"))
-    assert places is not None
     assert places.tolist() == [1000.0, 1000.0, 1000.0, 1000.0, 2000.0]
-
-
-@pytest.mark.parametrize(
-    ("axis", "place", "text"),
-    [
-        ("step", 120, "update 120"),
-        ("tokens", 39.3e6, "39.3 M tokens"),
-        ("epoch", 1.5, "epoch 1.5"),
-        ("duration", 4320.0, "1 h 12 m"),
-        ("metric:env/steps", 12000.0, "env/steps 12000"),
-    ],
-)
-def test_positions_as_text(axis: str, place: float, text: str) -> None:
-    assert place_text(axis, place, "update") == text
 
 
 def test_the_command_names_the_runs_without_the_axis(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -1,4 +1,4 @@
-"""The memory of the device that a metric of memory is a part of, from the sizes in the log."""
+"""The memory of the device that a metric is a part of, and the units that a log prints."""
 
 from __future__ import annotations
 
@@ -8,51 +8,18 @@ import pytest
 from support.made_run import run_of
 
 from tuimon.analysis.device_memory import device_memory
+from tuimon.analysis.printed_units import meaning_of, seconds_of
 from tuimon.model.points import Fact
 from tuimon.monitor.local import open_run
+from tuimon.store import Run
 
 STEPS = range(30)
-
-
-@pytest.mark.parametrize(
-    ("metric", "used", "sizes", "size"),
-    [
-        ("gpu/memory_allocated_gb", 64.0, {"gpu/memory_total_gb": 80.0}, 80.0),
-        ("gpu_mem_used", 61.0, {"gpu_mem_total": 80.0}, 80.0),
-        ("system/gpu.0.memory_used", 61.0, {"system/gpu.0.memory_total": 80.0}, 80.0),
-        ("vram_gb", 9.8, {"vram_total_gb": 15.9}, 15.9),
-        ("memory", 61.0, {"memory/capacity": 80.0}, 80.0),
-        ("gpu_memory_mb", 61_000.0, {"gpu_memory_total_gb": 80.0}, 80_000.0),
-        ("gpu_memory_used_mib", 61_440.0, {"gpu_memory_total_gib": 80.0}, 81_920.0),
-        ("gpu_memory_used_gib", 60.0, {"gpu_mem_total_bytes": 80.0 * 1024**3}, 80.0),
-        ("gpu_memory_used_bytes", 6e10, {"gpu_memory_total_gb": 80.0}, 8e10),
-        ("memory.used [MiB]", 6150.0, {"memory.total [MiB]": 81_559.0}, 81_559.0),
-        ("gpu1_mem_used_gb", 20.0, {"gpu0_mem_total_gb": 80.0, "gpu1_mem_total_gb": 24.0}, 24.0),
-        ("gpu1_mem_used_gb", 20.0, {"gpu_mem_total_gb": 24.0}, 24.0),
-        ("perf/max_memory_allocated_gb", 20.0, {"gpu0_mem_total_gb": 24.0, "gpu1_mem_total_gb": 24.0}, 24.0),
-        ("perf/max_memory_allocated_gb", 20.0, {"gpu0_mem_total_gb": 80.0, "gpu1_mem_total_gb": 24.0}, None),
-        ("gpu_memory_used_gb", 61.0, {"gpu_mem_total": 80.0}, None),
-        ("gpu_memory_used_gb", 61.0, {"gpu_mem_total_gb": 24.0}, None),
-        ("gpu_memory_used_gb", 61.0, {"gpu_mem_total_gb": 0.0}, None),
-        ("mem_gb", 61.0, {"mem_total_gb": 80.0}, 80.0),
-        ("mem_gb", 61.0, {"gpu_mem_total_gb": 80.0}, None),
-        ("perf/cpu_memory_used_gb", 61.0, {"gpu_mem_total_gb": 80.0}, None),
-        ("loss", 0.5, {"gpu_mem_total": 80.0}, None),
-    ],
-)
-def test_the_memory_of_a_device(metric: str, used: float, sizes: dict[str, float], size: float | None) -> None:
-    """The sizes are logged only once, at the beginning."""
-    run = run_of({metric: (STEPS, [used] * 30), **{name: ([0], [value]) for name, value in sizes.items()}})
-    device = device_memory(run, metric)
-    assert (device and device.size) == (size and pytest.approx(size))
-    assert device is None or device.logged in sizes.values()
 
 
 def test_the_size_that_is_printed_with_the_values_is_preferred() -> None:
     facts = [Fact("units", {"gpu_mem": {"unit": "GB", "whole": 40.0}})]
     run = run_of({"gpu_mem": (STEPS, [30.0] * 30), "gpu_mem_total_gb": (STEPS, [80.0] * 30)}, facts)
     device = device_memory(run, "gpu_mem")
-    assert device is not None
     assert (device.logged, device.unit, device.size) == (40.0, "GB", 40.0)
 
 
@@ -73,3 +40,38 @@ def test_the_size_that_a_project_file_gives(
     [run] = open_run(tmp_path).runs
     device = device_memory(run, metric)
     assert (device and (device.logged, device.unit, device.size)) == expected
+
+
+def run_at(path: Path) -> Run:
+    [run] = open_run(path).runs
+    return run
+
+
+def console(rows: str, count: int = 30) -> str:
+    return "".join(f"step {step}/30 loss: 0.{step + 10}, {rows}\n" for step in range(1, count + 1))
+
+
+def test_printed_units_replace_those_of_the_vocabulary(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(console("step_time: 160ms, throughput: 1,060 img/s, gpu_mem: 2.40GB, acc: 8%"))
+    run = run_at(tmp_path)
+    units = {name: meaning_of(run, name).unit for name in run.metrics}
+    assert units == {"loss": "1", "step_time": "ms", "throughput": "img/s", "gpu_mem": "GB", "acc": "pct"}
+    assert seconds_of(run, "step_time") == 1e-3
+    assert seconds_of(run, "loss") == 1.0
+    assert meaning_of(run, "step_time").logged_unit == "ms"
+
+
+def test_a_throughput_is_of_tokens_only_if_the_log_says_so(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(console("throughput: 1060"))
+    assert meaning_of(run_at(tmp_path), "throughput").unit == "1"
+    (tmp_path / "train.log").write_text(console("throughput: 1060, total_tokens: 5120"))
+    assert meaning_of(run_at(tmp_path), "throughput").unit == "tokens/s"
+
+
+def test_units_belong_to_the_source_that_prints_them(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(console("step_time: 160ms"))
+    rows = "".join(f'{{"step": {step}, "loss": 0.{step + 10}, "step_time": 0.16}}\n' for step in range(1, 31))
+    (tmp_path / "metrics.jsonl").write_text(rows)
+    run = run_at(tmp_path)
+    assert run.provenance("step_time")[0][0] != run.provenance("step_time")[-1][0]
+    assert meaning_of(run, "step_time").unit == "s"

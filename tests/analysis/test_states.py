@@ -3,147 +3,86 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 from support.stores import Log
+from support.value_cases import values_of
 
 from tuimon.analysis.pace import pace_of
-from tuimon.analysis.progress import STATES, ProgressInputs, report, tolerated_silence
+from tuimon.analysis.progress import STATES, ProgressInputs, ProgressReport, report, tolerated_silence
 from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.run_states import SIGNS
 from tuimon.store import Run
 
-HOUR, DAY = 3600.0, 86_400.0
+HOUR = 3600.0
 NAN = math.nan
 LAST = 1.7e9
 EVERY_2_S = pace_of(np.arange(101), LAST - 200 + 2.0 * np.arange(101))
 EVERY_5_M = pace_of(np.arange(101), LAST - 30_000 + 300.0 * np.arange(101))
 PAUSING = pace_of(np.arange(101), LAST - 5000 + np.cumsum(np.where(np.arange(101) % 20, 2.0, 602.0)))
 KNOWN = ProgressInputs(points=101, step=100, first_step=0, total=1000, pace=EVERY_2_S, last_wall_time=LAST)
-OPEN = {"writer": "open", "process": "python (pid 4711)"}
 UNTIMED = {"last_wall_time": NAN, "pace": None}
-NO_POINT = {"points": 0, "step": None, "total": None, "last_wall_time": NAN, "pace": None}
-CRASHED = {"logged_state": "crashed", "logged_evidence": "exit code 1"}
-FINISHED = {"logged_state": "finished", "logged_evidence": "exit code 0"}
-UNREAD = NO_POINT | {"unread": "run.log: no metric in it", "last_change": LAST}
+NO_POINT = UNTIMED | {"points": 0, "step": None, "total": None}
+GROUPS = {
+    "open": {"writer": "open", "process": "python (pid 4711)"},
+    "untimed": UNTIMED,
+    "no point": NO_POINT,
+    "crashed": {"logged_state": "crashed", "logged_evidence": "exit code 1"},
+    "finished": {"logged_state": "finished", "logged_evidence": "exit code 0"},
+    "unread": NO_POINT | {"unread": "run.log: no metric in it", "last_change": LAST},
+}
+"""Facts that a table names together, as `is`."""
+PACES = {"every 2 s": EVERY_2_S, "every 5 m": EVERY_5_M, "pausing": PAUSING}
+TIMES = {"last_wall_time", "last_change", "last_growth", "growth_seen", "closed"}
+"""Facts that a table gives as the time since LAST."""
+test_states = values_of(globals())
 
 
-@pytest.mark.parametrize(
-    ("facts", "age", "word", "reason"),
-    [
-        # silence: what a writer may buffer, four gaps, one and a half times the longest pause
-        ({}, 0, "running", "active"),
-        ({}, 119, "running", "active"),
-        ({}, 121, "quiet", "silent"),
-        ({"pace": EVERY_5_M}, 1199, "running", "active"),
-        ({"pace": EVERY_5_M}, 1201, "quiet", "silent"),
-        ({"pace": PAUSING}, 850, "running", "active"),
-        ({"pace": None}, 599, "running", "active"),
-        ({"pace": None}, 601, "quiet", "silent"),
-        ({"last_growth": LAST + 590}, 595, "running", "active"),
-        ({"last_growth": LAST + 3000}, 3010, "quiet", "silent"),
-        # who has the log open
-        (OPEN, 3 * HOUR, "quiet", "open"),
-        (OPEN, 30 * DAY, "quiet", "open"),
-        ({"writer": "closed"}, 119, "running", "active"),
-        ({"writer": "closed"}, 121, "ended", "closed"),
-        ({"writer": "closed", "closed": LAST + 3}, 19, "running", "active"),
-        ({"writer": "closed", "closed": LAST + 3}, 21, "ended", "closed"),
-        ({"writer": "closed", "closed": LAST + 3, "pace": None}, 11, "ended", "closed"),
-        ({}, HOUR - 1, "quiet", "silent"),
-        ({}, HOUR + 1, "ended", "silent"),
-        # the times of files: only of points without times, of an open log, or of one that was seen to grow
-        ({"last_change": LAST + 9 * HOUR}, 9 * HOUR + 5, "ended", "silent"),
-        ({"last_change": LAST + 9 * HOUR, "growth_seen": LAST + 9 * HOUR}, 9 * HOUR + 5, "running", "active"),
-        ({"last_change": LAST + 9 * HOUR} | OPEN, 9 * HOUR + 5, "running", "active"),
-        (UNTIMED | {"last_change": LAST}, 300, "running", "active"),
-        (UNTIMED | {"last_change": LAST}, DAY, "ended", "silent"),
-        (UNTIMED, 5, "unknown", "no times"),
-        (UNTIMED | OPEN, 5, "quiet", "open"),
-        (UNTIMED | {"last_change": LAST + 3 * DAY}, 5, "unknown", "no times"),
-        ({"last_wall_time": LAST + 8 * HOUR, "last_change": LAST}, 5, "running", "active"),
-        ({"last_wall_time": LAST + 8 * HOUR, "last_change": LAST}, 2 * HOUR, "ended", "silent"),
-        ({"last_change": LAST + 3 * DAY}, 2 * HOUR, "ended", "silent"),
-        # words of the log
-        (CRASHED, 5, "crashed", "logged"),
-        (CRASHED | {"points": 0}, 5, "crashed", "logged"),
-        (FINISHED, 5, "finished", "logged"),
-        ({"logged_state": "pruned"}, 5, "ended", "logged"),
-        ({"logged_state": "running"}, 5, "running", "active"),
-        # the total
-        ({"step": 1000}, 5, "finished", "total"),
-        ({"step": 1001}, 5, "finished", "total"),
-        ({"step": 999}, 5, "running", "active"),
-        ({"step": 999}, 500, "finished", "total"),
-        ({"step": 999, "first_step": 1}, 500, "quiet", "silent"),
-        ({"step": 999, "counted": "epoch"}, 5, "finished", "total"),
-        ({"step": 1000, "total": 60}, 5, "running", "active"),
-        ({"total": None, "epoch": 3.0, "total_epochs": 3.0}, 500, "finished", "total"),
-        ({"total": None, "epoch": 3.0, "configured_epochs": 3.0}, 5, "running", "active"),
-        ({"total": None, "epoch": 2.0, "total_epochs": 3.0}, 2 * HOUR, "ended", "silent"),
-        # what became of the log
-        ({"deleted": True}, 5, "ended", "deleted"),
-        ({"input_ended": True}, 5, "ended", "input"),
-        ({"input_ended": True, "step": 999}, 5, "finished", "total"),
-        ({"input_ended": True} | CRASHED, 5, "crashed", "logged"),
-        # no point
-        (NO_POINT, 5, "unknown", "no point"),
-        (NO_POINT | {"input_ended": True}, 5, "ended", "input"),
-        (UNREAD, 5, "unknown", "no point"),
-        (UNREAD, 601, "unknown", "not understood"),
-        (UNREAD | {"writer": "closed"}, 121, "unknown", "not understood"),
-        (UNREAD | {"unread_whole": True}, 5, "unknown", "not understood"),
-        (UNREAD | {"unread_whole": True} | OPEN, 5, "unknown", "no point"),
-        (UNREAD | FINISHED, 5, "unknown", "not understood"),
-    ],
-)
-def test_state_is_the_first_row_that_holds(facts: dict[str, Any], age: float, word: str, reason: str) -> None:
-    progress = report(replace(KNOWN, **facts), LAST + age)
-    assert (progress.state, progress.reason) == (word, reason)
+def seconds(time: float | str) -> float:
+    """Return 10800 for "3 h"; a number is in seconds."""
+    number, _, unit = str(time).partition(" ")
+    return float(number) * {"": 1.0, "h": HOUR, "d": 24 * HOUR}[unit]
+
+
+def reported(facts: dict[str, Any], age: float | str, **more: Any) -> ProgressReport:
+    """Return the report of a run with facts of a table, at a time after LAST."""
+    known = reduce(or_, (GROUPS[name] for name in facts.get("is", ())), more)
+    for name, value in facts.items():
+        if name in TIMES:
+            known[name] = LAST + seconds(value)
+        elif name != "is":
+            known[name] = None if value == "none" else PACES[value] if name == "pace" else value
+    return report(replace(KNOWN, **known), LAST + seconds(age))
+
+
+def state_of(facts: dict[str, Any], age: float | str) -> tuple[str, str]:
+    progress = reported(facts, age)
+    return progress.state, progress.reason
+
+
+def age_of(facts: dict[str, Any]) -> tuple[float, bool]:
+    progress = reported(facts, 30)
+    return progress.age, progress.is_of_point
+
+
+def ends_early(facts: dict[str, Any]) -> bool:
+    progress = reported(facts, "1 h", writer="closed")
+    assert (progress.state, progress.has_died) == ("ended", progress.is_early)
+    return progress.is_early
+
+
+def silence(grows: bool, closed: bool) -> float:
+    return tolerated_silence(EVERY_2_S, grows, closed)
 
 
 def test_words_of_the_table_are_those_with_a_sign() -> None:
     assert {row[0] for row in STATES} == set(SIGNS) - {"reading"}
     assert len({row[:2] for row in STATES}) == len(STATES)
-
-
-@pytest.mark.parametrize(
-    ("facts", "age", "is_of_point"),
-    [
-        ({}, 30.0, True),
-        ({"last_change": LAST + 20}, 30.0, True),
-        ({"last_change": LAST + 20} | OPEN, 30.0, True),
-        (UNTIMED | {"last_change": LAST + 20}, 10.0, False),
-        (UNTIMED, NAN, False),
-        ({"last_wall_time": LAST + 50}, 0.0, True),
-    ],
-)
-def test_age_is_that_of_the_point(facts: dict[str, Any], age: float, is_of_point: bool) -> None:
-    progress = report(replace(KNOWN, **facts), LAST + 30)
-    assert progress.age == pytest.approx(age, nan_ok=True)
-    assert progress.is_of_point == is_of_point
-
-
-@pytest.mark.parametrize(
-    ("facts", "early"),
-    [
-        ({}, True),
-        ({"step": 979}, True),
-        ({"step": 980}, False),
-        ({"step": 920, "stride": 100}, False),
-        ({"step": 1000, "total": 60}, False),
-        ({"total": None}, False),
-        ({"total": None, "epoch": 1.0, "total_epochs": 3.0}, True),
-        ({"total": None, "epoch": 2.0, "total_epochs": 3.0}, False),
-        ({"total": None, "epoch": 2.5, "configured_epochs": 3.0}, True),
-    ],
-)
-def test_end_before_the_end(facts: dict[str, Any], early: bool) -> None:
-    progress = report(replace(KNOWN, writer="closed", **facts), LAST + HOUR)
-    assert (progress.state, progress.is_early, progress.has_died) == ("ended", early, early)
 
 
 def test_evidence_has_the_age_and_the_fact() -> None:
@@ -158,11 +97,6 @@ def test_evidence_has_the_age_and_the_fact() -> None:
     assert said("running", "active", age=3.0) == "last point just now, usually every 12 s"
     assert said("running", "active", age=70.0, gap=NAN, is_of_point=False) == "log changed 1 m ago"
     assert said("unknown", "no point", "no point yet") == "no point yet"
-
-
-@pytest.mark.parametrize(("grows", "closed", "seconds"), [(False, False, 120), (True, False, 600), (True, True, 20)])
-def test_tolerated_silence(grows: bool, closed: bool, seconds: float) -> None:
-    assert tolerated_silence(EVERY_2_S, grows, closed) == pytest.approx(seconds)
 
 
 # ---------------------------------------------------------------- from the logs

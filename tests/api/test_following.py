@@ -192,7 +192,6 @@ def test_a_signal_ends_a_program_that_waits(tmp_path: Path, code: str, number: s
     program = subprocess.Popen(
         [sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    assert program.stdout is not None
     assert program.stdout.readline() == "ready\n"
     program.send_signal(number)
     output, _ = program.communicate(timeout=120)

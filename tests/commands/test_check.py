@@ -115,7 +115,6 @@ def test_line_has_a_sign_for_warnings_a_sentence_and_the_other_runs() -> None:
     series = {"reward": ((1, 2), (0.1, 0.5)), "loss": ((1, 2), (3.0, 2.0))}
     snapshot = snapshot_of(series, series, series)
     newest = snapshot.newest_run
-    assert newest is not None
     head = f"{newest.name} 2  – ended  reward 0.5"
     first, second = (run.id for run in snapshot.runs if run.id != newest.id)
     warning = replace(alert(newest.id, "warning", ""), what="above", value=12.0, limit=10.0, count=2, points=2)
@@ -180,7 +179,6 @@ def test_line_follow_prints_a_line_after_a_change(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
     try:
         assert "30  ● running  reward 0.25" in process.stdout.readline()
         growing(path, [0.25] * 30 + [0.75])

@@ -19,7 +19,7 @@ from conftest import DATA
 from support.programs import run, write_rows
 
 from tuimon.commands._shared import in_order
-from tuimon.exports.compare import _latex, as_text, comparison_document
+from tuimon.exports.compare import as_text, comparison_document
 from tuimon.exports.documents import plain
 from tuimon.exports.html.comparison import as_html
 from tuimon.exports.schemas import schema_text
@@ -174,19 +174,6 @@ def test_units_of_metrics(tmp_path: Path) -> None:
     lines = list(as_text(compared, LONG_AFTER))
     assert ["step_time", "160", "ms", "160", "ms", "≈"] in [line.split() for line in lines]
     assert ["gpu_mem", "2.500", "GB", "2.500", "MB"] in [line.split() for line in lines]
-
-
-@pytest.mark.parametrize(
-    ("cell", "latex"),
-    [
-        ("-0.4862", "$-0.4862$"),
-        ("2.27e-04", r"$2.27 \times 10^{-4}$"),
-        ("1.00e+15", r"$1.00 \times 10^{15}$"),
-        ("12.3k", r"$12.3\mathrm{k}$"),
-    ],
-)
-def test_numbers_in_latex(cell: str, latex: str) -> None:
-    assert _latex(cell) == latex
 
 
 def test_metrics_of_one_concept_are_compared_up_to_the_step_that_all_have_reached(tmp_path: Path) -> None:

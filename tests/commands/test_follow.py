@@ -65,7 +65,6 @@ class Watch:
         pipe = subprocess.PIPE
         process = subprocess.Popen(self.command, env=self.environment, stdout=pipe, stderr=pipe, text=True)
         self.processes.append(process)
-        assert process.stdout is not None
         assert process.stdout.readline(), "the state at the start"
         return process
 
@@ -117,7 +116,6 @@ def test_an_incident_and_its_end_are_sent_once_also_over_a_restart(
     assert first["type"] == "failure"
     (picture,) = first["attachments"]
     assert base64.b64decode(picture["base64"]).startswith(b"\x89PNG")
-    assert process.stdout is not None
     assert "a: loss is NaN since step 40" in process.stdout.readline()
     parts = {part.get_content_type(): part for part in mails[1].get(timeout=60).walk()}
     assert "image/png" in parts
@@ -144,7 +142,6 @@ def test_a_message_is_repeated_until_it_is_delivered_also_by_the_next_process(wa
     watch.start(urls=[f"json://{service.host}"])
     watch.write(range(40, 41), float("nan"))
     process = watch.processes[0]
-    assert process.stderr is not None
     while "json did not take the message" not in (line := process.stderr.readline()):
         assert line, "the problem is printed"
     _, errors = watch.stop()

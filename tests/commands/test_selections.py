@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -39,13 +38,6 @@ def test_metrics_are_chosen_by_the_patterns_of_the_screen(log: str, pattern: str
     for options in ((), ("--by-source",)):
         rows = csv.DictReader(io.StringIO(run("export", log, "--metric", pattern, *options).stdout))
         assert {row["metric"] for row in rows} == set(names)
-
-
-def test_without_matplotlib_a_picture_is_a_sentence(log: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "reward.png"
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert "pictures need matplotlib" in run("export", log, "-o", str(path), expect=2).stderr
-    assert not path.exists()
 
 
 @pytest.mark.parametrize("pattern", ["kl", "train/kl", "k?"])

@@ -160,7 +160,6 @@ def test_a_signal_removes_the_spool(number: signal.Signals, tmp_path: Path) -> N
     with subprocess.Popen(
         [*TUIMON, "summary", "-"], stdin=subprocess.PIPE, env=environment, preexec_fn=receive_signal
     ) as process:
-        assert process.stdin is not None
         process.stdin.write(b"step: 1 loss: 2.5\n")
         process.stdin.flush()
         end = time.monotonic() + 60
@@ -175,8 +174,6 @@ def test_a_signal_removes_the_spool(number: signal.Signals, tmp_path: Path) -> N
 def test_a_pipe_is_followed() -> None:
     command = [*TUIMON, "watch", "-", "--json"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
         for step in (1, 2):
             process.stdin.write(b"step: %d loss: %.2f\n" % (step, 4.5 / step))
             process.stdin.flush()

@@ -45,7 +45,6 @@ def watching(*words: str) -> Iterator[subprocess.Popen[str]]:
 
 def until(program: subprocess.Popen[str], kind: str, **wanted: Any) -> dict[str, Any]:
     """Read lines up to one with these fields."""
-    assert program.stdout is not None
     for text in program.stdout:
         line: dict[str, Any] = json.loads(text)
         if line["kind"] == kind and all(line[name] == value for name, value in wanted.items()):
@@ -67,7 +66,6 @@ def test_a_line_follows_each_change(tmp_path: Path) -> None:
         assert until(program, "alert", rule="nonfinite")["active"]
         program.send_signal(signal.SIGTERM)
         assert program.wait(60) == 143
-        assert program.stderr is not None
         assert program.stderr.read() == ""
 
 
@@ -81,7 +79,6 @@ def test_wait_waits(tmp_path: Path) -> None:
 def test_a_consumer_that_does_not_read_costs_no_memory_and_one_that_closes_ends_it(tmp_path: Path) -> None:
     append(tmp_path, 1, 200, WIDE)
     with watching(str(tmp_path)) as program:
-        assert program.stdout is not None
         until(program, "run")
         fill(program.stdout)
         process = psutil.Process(program.pid)
@@ -100,7 +97,6 @@ def test_a_consumer_that_does_not_read_costs_no_memory_and_one_that_closes_ends_
         program.stdout.close()
         append(tmp_path, 4001, 4300, WIDE)
         assert program.wait(60) == 0
-        assert program.stderr is not None
         assert program.stderr.read() == ""
         program.stdout = open(os.devnull)  # noqa: SIM115  for communicate
 

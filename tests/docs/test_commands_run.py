@@ -92,7 +92,6 @@ def test_command_in_a_sentence_runs_in_a_shell(words: str, tmp_path: Path) -> No
         with subprocess.Popen(
             ["bash", "-c", f"exec {command}"], stdout=subprocess.PIPE, cwd=tmp_path, env=environment
         ) as it:
-            assert it.stdout is not None
             assert it.stdout.readline().startswith(b"{")
             it.terminate()
         return

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 import tomllib
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +19,7 @@ from msgspec.structs import replace
 from tuimon import draw
 from tuimon.draw.chart import plot_cells, plot_columns
 from tuimon.draw.frames import GUTTER, FrameKey, x_places, y_places
+from tuimon.draw.scatter import Points, render_scatter
 from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Mark, Role, Row, Rows, Size, Symbols
 
 NAN = math.nan
@@ -350,3 +353,59 @@ def test_the_label_of_a_level_that_is_longer_than_the_chart_is_left_out() -> Non
     level = Line("-1.2345678901234567e-100", Role.WARNING, envelope([0.5, 0.5]), behind=True)
     for width, shown in ((GUTTER + 24, False), (GUTTER + 25, True)):
         assert (level.label in picture(chart(level), width, 8)) is shown
+
+
+_MANUAL = "any(name.startswith('plotext._doc') for name in sys.modules)"
+
+
+def _said(code: str) -> str:
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_a_chart_does_not_load_the_manual() -> None:
+    assert _said(f"import sys; from tuimon import draw; draw.preload(); print({_MANUAL})") == "False\n"
+
+
+def test_an_already_imported_plotext_is_not_changed() -> None:
+    code = "import plotext; before = plotext.doc; from tuimon import draw; draw.preload(); print(plotext.doc is before)"
+    assert _said(code) == "True\n"
+
+
+def dots(size: Size, x: np.ndarray, y: np.ndarray) -> int:
+    rows = render_scatter("t", (), ("x", ""), [Points("", Role.SERIES_0, x, y)], size, Symbols.BRAILLE)
+    assert len(rows) == size.height
+    text = "".join(text for row in rows for text, _ in row)
+    return sum(bin(ord(char) - 0x2800).count("1") for char in text if 0x2800 <= ord(char) < 0x2900)
+
+
+def test_points_of_one_column_are_separate_dots() -> None:
+    y = np.array([0.0, 0.25, 0.5, 0.75, 1.0] * 20)
+    x = np.array([0.0] * 50 + [1.0] * 50)
+    assert dots(Size(60, 20), x, y) == 10
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_point_has_a_dot(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    x, y = chance.normal(size=(2, 300))
+    found = dots(Size(200, 60), x, y)
+    assert 270 < found <= 300  # a few share a dot
+
+
+def test_many_points_of_one_column_in_four_colours() -> None:
+    chance = np.random.default_rng(0)
+    x = np.repeat([0.0, 1.0], 200)
+    groups = [Points(str(number), Role.SERIES_0, x, chance.uniform(size=400)) for number in range(4)]
+    rows = render_scatter("t", (), ("x", ""), groups, Size(80, 120), Symbols.BRAILLE)
+    assert len(rows) == 120
+
+
+@pytest.mark.parametrize("value", [0.0, 3.5, -1e300])
+@pytest.mark.parametrize("width", [1, 10, 23, 80])
+def test_equal_values_and_small_sizes(value: float, width: int) -> None:
+    for height in range(1, 8):
+        points = Points("", Role.SERIES_0, np.full(70, value), np.full(70, value))
+        rows = render_scatter("t", (), ("x", ""), [points], Size(width, height), Symbols.ASCII)
+        assert len(rows) == height

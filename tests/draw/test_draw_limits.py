@@ -36,23 +36,6 @@ def test_log_limits_hold_every_positive_value(values: list[float]) -> None:
     assert all(low <= value <= high for value in values if 0 < value < math.inf)
 
 
-@pytest.mark.parametrize(
-    ("values", "scale", "limits"),
-    [
-        ((0.12, 0.88), "linear", (0.1, 0.9)),
-        ((0.0, 0.97), "linear", (0.0, 1.0)),
-        ((), "linear", (0.0, 1.0)),
-        ((math.nan, math.inf), "linear", (0.0, 1.0)),
-        ((0.0,), "linear", (0.0, 1.0)),
-        ((5.0,), "linear", (4.0, 6.0)),
-        ((0.003, 40.0), "log", (0.002, 50.0)),
-        ((-1.0, 0.0), "log", (0.1, 1.0)),
-    ],
-)
-def test_limits_are_round(values: tuple[float, ...], scale: str, limits: tuple[float, float]) -> None:
-    assert y_limits([envelope(*values)], scale) == limits
-
-
 def test_an_included_value_is_held() -> None:
     assert y_limits([envelope(1.0, 2.0)], include=[0.0]) == (0.0, 2.1)
 
@@ -115,19 +98,3 @@ def test_robust_limits_leave_a_far_outlier_out_and_every_other_value_in(values: 
 def test_a_window_is_never_empty(last: float, span: float, held: bool) -> None:
     low, high = Window(span, last if held else None).limits(last, "step")
     assert low < high
-
-
-@pytest.mark.parametrize(
-    ("window", "kind", "word"),
-    [
-        (Window(5760.0, 6422.14), "duration", "11 m 2 s to 1 h 47 m"),
-        (Window(5760.0), "duration", "last 1 h 36 m"),
-        (Window(3600.0), "time", "last 1 h"),
-        (Window(3600.0, 1.79e9), "time", "a part"),
-        (Window(37.5, 100.2), "step", "63 to 100"),
-        (Window(50.0), "step", "last 50"),
-        (Window(1.5, 2.75), "epoch", "1.25 to 2.75"),
-    ],
-)
-def test_the_word_of_a_window_has_the_unit_of_its_axis(window: Window, kind: str, word: str) -> None:
-    assert window.word(kind) == word

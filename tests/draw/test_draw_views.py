@@ -1,4 +1,4 @@
-"""Bars, heat maps and texts as pictures; and for every view, at every size, rows that fit and hold no control byte."""
+"""Bars, heat maps, texts and borders as pictures; and for any view and size, rows that fit without control bytes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from tuimon import draw
 from tuimon.draw.bars import stacked_bar
+from tuimon.draw.border import has_border, inside, with_border
 from tuimon.draw.heat import level
-from tuimon.draw.rows import title_row, wrap_row
+from tuimon.draw.rows import blank, row_width, title_row, wrap_row
 from tuimon.model.views import (
     HEAT_ROLES,
     SERIES_ROLES,
@@ -258,26 +259,6 @@ def test_ascii_is_ascii(view: View) -> None:
     assert text.replace("更新", "").isascii()
 
 
-@pytest.mark.parametrize(
-    ("title", "width", "shown"),
-    [
-        ("Reward / Total reward (mean)", 28, "Reward / Total reward (mean)"),
-        ("Reward / Total reward (mean)", 24, "Reward /…reward (mean)"),
-        ("actor/training/actor/ratio_abs", 20, "actor/…/ratio_abs"),
-        ("eval/completions/mean_length", 22, "eval/…/mean_length"),
-        ("one_very_long_name_without_parts", 12, "one…parts"),
-        ("a/one_very_long_name_without_parts", 12, "a/…out_parts"),
-        ("Train/Samples/elapsed_time_ms_backward", 20, "Train/…ms_backward"),
-        ("x", 1, "x"),
-        ("> Reward / Total reward (mean)", 24, ">…Total reward (mean)"),
-    ],
-)
-def test_a_title_is_cut_between_the_parts_of_a_name(title: str, width: int, shown: str) -> None:
-    row = title_row(title, (), width)
-    assert "".join(text for text, _ in row).rstrip() == shown
-    assert sum(len(text) for text, _ in row) == width
-
-
 def test_a_low_heat_map_keeps_the_fullest_rows_in_order() -> None:
     cells = ((0.4, None), (0.2, 0.1), (0.3, 0.35), (0.1, 0.6), (None, float("nan")), (0.2, 0.2))
     shown = draw.render(HeatView("m", (), tuple("abcdef"), ("0", "1"), cells, peak=(3, 1)), Size(30, 6))
@@ -289,3 +270,23 @@ def test_a_cell_with_its_second_value_only_shows_it() -> None:
     shown = "\n".join("".join(text for text, _ in row) for row in draw.render(view, Size(60, 4)))
     assert "·/2" in shown
     assert "▲60" in shown
+
+
+def test_the_title_is_in_the_border() -> None:
+    outer = Size(40, 8)
+    size = inside(outer)
+    title = title_row("KL", (("0.5", Role.VALUE),), size.width, [(("to reference", Role.MUTED),)])
+    rows = with_border((title, *[blank(size.width)] * (size.height - 1)))
+    assert len(rows) == outer.height
+    assert {row_width(row) for row in rows} == {outer.width}
+    first, *body, last = ("".join(text for text, _ in row) for row in rows)
+    assert first == "╭ KL  to reference ─────────────── 0.5 ╮"
+    assert all(row == f"│{' ' * 38}│" for row in body)
+    assert last == f"╰{'─' * 38}╯"
+    assert ("KL", Role.TITLE) in rows[0], "the title of the selected panel is highlighted"
+
+
+def test_a_small_panel_has_no_border() -> None:
+    assert has_border(Size(30, 6))
+    assert not has_border(Size(29, 40))
+    assert not has_border(Size(100, 1)), "the heading of a section"

@@ -57,12 +57,10 @@ def test_the_facts_of_a_collapse(sweep: Path) -> None:
     run = failed_run(snapshot, NOW)
     found = autopsy_of(run, snapshot, NOW)
     assert run.name == "bad"
-    assert found.onset is not None
     assert BROKEN <= found.onset <= BROKEN + 9, "a level is the median of nine points"
     assert [finding.metric for finding in found.findings][:1] == ["kl"]
     assert "reward" in {finding.metric for finding in found.findings}
     assert list(found.findings) == sorted(found.findings)
-    assert found.healthy is not None
     assert found.healthy.name == "healthy"
     assert found.differences == (("learning_rate", (5e-6, 1e-6)),)
     assert found.checkpoint == 200, "that of step 320 is after the onset"

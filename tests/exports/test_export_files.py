@@ -68,7 +68,6 @@ def history(rows: list[dict[str, float]], tmp_path: Path) -> list[list[str]]:
     write_rows(tmp_path, rows)
     (run,) = open_run(tmp_path).runs
     lines = history_lines(run, "train", lambda name: True)
-    assert lines is not None
     return table("".join(lines))
 
 
@@ -311,27 +310,25 @@ def test_images_are_written_as_they_were_logged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "words", "extra"),
+    ("module", "where", "extra"),
     [
-        ("matplotlib.figure", ["export", "RUN", "--format", "png"], "tuimon[plots]"),
-        ("pyarrow", ["export", "RUN", "--format", "parquet"], "tuimon[parquet]"),
+        ("matplotlib.figure", "out/x --format png", "plots"),
+        ("matplotlib.figure", "x.png", "plots"),
+        ("pyarrow", "x.parquet", "parquet"),
     ],
 )
 def test_a_missing_library_is_named(
     module: str,
-    words: list[str],
+    where: str,
     extra: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)  # what Python itself does with a module that must not be imported
-    words = [str(EXPORTS / "qwen3vl_grpo") if word == "RUN" else word for word in words]
-    where = ["-o", str(tmp_path / "out" / "x")]
-    if "parquet" in words:
-        where = ["-o", str(tmp_path / "x.parquet")]
-    assert main([*words, *where]) == 2
-    assert f"pip install '{extra}'" in capsys.readouterr().err
+    name, *options = where.split()
+    export(EXPORTS / "qwen3vl_grpo", tmp_path / name, *options, expect=2)
+    assert f"pip install 'tuimon[{extra}]'" in capsys.readouterr().err
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 

@@ -63,7 +63,6 @@ def elements(page: Element) -> Iterator[tuple[str, Element]]:
 
 
 def text_of(element: Element | None) -> str:
-    assert element is not None
     return "".join(element.itertext())
 
 

@@ -20,13 +20,11 @@ def test_extremes_of_the_step_at_or_before(tmp_path: Path) -> None:
         write_step(tmp_path, step)
     assert extremes([str(tmp_path)], 1) is None
     found = extremes([str(tmp_path)], 4)
-    assert found is not None
     assert (found.step, found.count, found.mean) == (2, PROMPTS * ATTEMPTS, mean_reward(2))
     rewards = sorted(reward(prompt, attempt, 2) for prompt in range(PROMPTS) for attempt in range(ATTEMPTS))
     assert [sample.reward for sample in found.worst] == rewards[:5]
     assert [sample.reward for sample in found.best] == rewards[:-6:-1]
     last = extremes([str(tmp_path)])
-    assert last is not None
     assert last.step == 5
 
 
@@ -36,7 +34,6 @@ def test_extremes_are_of_the_training_if_the_step_has_both(tmp_path: Path) -> No
         row = {"input": "p", "output": folder, "score": score, "step": 1}
         (tmp_path / folder / "1.jsonl").write_text(json.dumps(row) + "\n")
     found = extremes([str(tmp_path)])
-    assert found is not None
     assert (found.split, found.count, found.mean) == ("train", 1, 1.0)
 
 
@@ -44,7 +41,6 @@ def test_few_samples_are_named_once(tmp_path: Path) -> None:
     rows = [{"prompt": "p", "response": f"r{reward}", "reward": reward, "step": 1} for reward in (3, 1, 2, None)]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = extremes([str(tmp_path)])
-    assert found is not None
     assert [sample.response for sample in found.worst] == ["r1", "r2"]
     assert [sample.response for sample in found.best] == ["r3"]
 

@@ -9,38 +9,18 @@ from tests.jobs.judging import judge, table
 from tests.jobs.making import make_job
 
 SEEDS = range(1, 61)
-LEAST = {
-    "alert divergence": 1,
-    "alert entropy_collapse": 1,
-    "alert kl_runaway": 1,
-    "alert learning_rate": 1,
-    "alert length": 1,
-    "alert memory_creep": 0.75,  # 0.95
-    "alert nonfinite": 1,
-    "alert overfitting": 1,
-    "alert reward_drop": 1,
-    "alert reward_hacking": 1,
-    "alert spikes": 1,
-    "alert truncation": 1,
-    "alert zero_variance": 1,
-    "checkpoint": 1,
-    "different runs": 1,
-    "equal runs": 1,
-    "eta": 1,
-    "failed rank": 1,
-    "groups": 1,
-    "healthy run": 1,
-    "pace": 1,
-    "points": 1,
-    "ranks": 1,
-    "restarts": 1,
-    "runs": 1,
-    "slow rank": 1,
-    "state": 1,
-    "step": 1,
-    "total": 1,
-}
-"""Least share of each kind that is right: what these seeds gave last, rounded down, with a higher target beside it."""
+KINDS = set(
+    """
+alert divergence, alert entropy_collapse, alert kl_runaway, alert learning_rate, alert length, alert memory_creep
+alert nonfinite, alert overfitting, alert reward_drop, alert reward_hacking, alert spikes, alert truncation
+alert zero_variance, checkpoint, different runs, equal runs, eta, failed rank, groups, healthy run, pace, points, ranks
+restarts, runs, slow rank, state, step, total
+""".strip()
+    .replace("\n", ", ")
+    .split(", ")
+)
+LEAST = {"alert memory_creep": 0.75}  # 0.95
+"""Least share of a kind that is right, if not all: what these seeds gave last, rounded down; the target beside it."""
 
 
 def test_statements_about_generated_jobs_are_right(tmp_path: Path) -> None:
@@ -56,7 +36,7 @@ def test_statements_about_generated_jobs_are_right(tmp_path: Path) -> None:
     every = {kind: sum(count for (own, _), count in counts.items() if own == kind) for kind in kinds}
     worse = {kind for kind in kinds if right[kind] < LEAST.get(kind, 1.0) * every[kind]}
     assert not worse, "\n".join([*notes, table(counts), *sorted(worse)])
-    assert LEAST.keys() <= kinds, "a kind of statement is no longer judged"
+    assert kinds >= KINDS, "a kind of statement is no longer judged"
 
 
 def test_seed_gives_the_same_files_again(tmp_path: Path) -> None:

@@ -88,7 +88,6 @@ def test_numbers_beside_the_buckets_of_an_event_file(
     )
     (tag,) = by_tag(tmp_path).values()
     content = tag.items[0].content
-    assert isinstance(content, Distribution)
     assert content.moments == expected
 
 
@@ -104,7 +103,6 @@ def test_content_is_saved_as_it_was_logged_and_never_over_a_file(tmp_path: Path)
         save(tags["img"].items[3], name_file)
     (table,) = save(tags["weights"].items[0], name_file)
     shape = tags["weights"].items[0].content
-    assert isinstance(shape, Distribution)
     head, *rows = table.read_text().splitlines()
     assert head == "low,high,count"
     assert [tuple(map(float, row.split(","))) for row in rows] == [
@@ -354,7 +352,6 @@ def test_numbers_about_distributions() -> None:
     assert math.isnan(area_under((1.0,), (0.0,)))
     assert len(distribution(range(10_001), [1] * 10_000).counts) == 10_000
     wide = merged(distribution(range(10_001), [1] * 10_000))
-    assert isinstance(wide, Distribution)
     assert len(wide.counts) <= MAX_BUCKETS
     assert total(wide) == 10_000
     assert distribution([0, math.nan], [1]) is None
@@ -364,5 +361,4 @@ def test_numbers_about_distributions() -> None:
 def test_a_signalling_nan_of_a_damaged_writer_prints_nothing() -> None:
     data = field(1, 1) + field(4, b"\x01\x00\xa0\x7f")
     values = read_tensor(data)
-    assert values is not None
     assert np.isnan(values).all()

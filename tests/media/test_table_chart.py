@@ -6,13 +6,22 @@ import math
 from typing import Any
 
 import pytest
+from support.value_cases import values_of
 
 from tuimon.draw.rows import row_width
+from tuimon.media.echarts import columns_and_rows
 from tuimon.media.table_chart import LEAST, chart_rows
 from tuimon.media.tables import Table
 from tuimon.model.views import Row, Size, Symbols
 
 SIZE = Size(80, 16)
+test_values = values_of(globals())
+
+
+def echart(document: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
+    """Return the columns and rows of a chart of SwanLab."""
+    names, points = columns_and_rows(document)
+    return [name.replace(" ", "_") for name in names], points
 
 
 def table(columns: str, *rows: tuple[Any, ...]) -> Table:

@@ -20,7 +20,6 @@ from tuimon.draw.window import Window, panned, zoomed
 from tuimon.model.events import Columns, SegmentStarted
 from tuimon.model.views import Axis, ChartView, Line, Role, Size, Symbols
 from tuimon.panels import ChartOptions, metric_panel
-from tuimon.panels._text import change_span
 from tuimon.store import Run
 from tuimon.store.aggregates import MeanVariance
 from tuimon.text import cell_width
@@ -232,16 +231,8 @@ def test_zooming_keeps_the_x_value_under_the_mouse() -> None:
     view = chart(run_of({"m": (list(range(1001)), [1.0] * 1001)}), ChartOptions())
     for at in (130.0, 500.0, 870.0):
         window = zoomed(view, 0.5, at)
-        assert window is not None
-        assert window.end is not None
         part = (at - view.x.low) / (view.x.high - view.x.low)
         assert (at - (window.end - window.span)) / window.span == pytest.approx(part)
-
-
-def test_a_change_is_no_sign_in_ascii() -> None:
-    assert change_span(-0.5, False, "down", Symbols.ASCII)[0] == "v 0.5000"
-    assert change_span(0.5, False, "down", Symbols.ASCII)[0] == "^ 0.5000"
-    assert change_span(0.05, True, "down", Symbols.ASCII)[0] == "= +0.0500"
 
 
 @pytest.mark.parametrize(

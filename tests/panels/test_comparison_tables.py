@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 import shutil
 import statistics
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from conftest import DATA
-from support.dashboard import opened, text, until
 from support.made_run import snapshot_of
-from support.programs import write, write_rows
+from support.programs import write_rows
 
 from tuimon.draw.ascii import ascii_text
 from tuimon.exports.compare import as_text, comparison_document
@@ -38,30 +36,6 @@ def row_of(rows: list[Row], begin: str) -> str:
 
 def lines_of(rows: list[Row]) -> list[str]:
     return ["".join(text for text, _ in row) for row in rows]
-
-
-async def test_marked_runs_are_compared_by_a_key(tmp_path: Path) -> None:
-    for number, name in enumerate(("a_lr1", "b_lr2", "c_lr3"), 1):
-        write(tmp_path / "many", name, 20, number / 1000)
-    async with opened(tmp_path / "many", size=(120, 30)) as (app, pilot):
-        await until(app, pilot, lambda s: "of 3" in s and app.snapshot.progress.caught_up)
-        await pilot.press("d")
-        shown = await until(app, pilot, lambda s: "Configuration that differs" in s)
-        settings = [line.split()[1:] for line in shown.splitlines() if line.strip().startswith("optim.lr")]
-        assert settings[-1] == ["0.001", "0.002", "0.003"], "without marks all runs are compared"
-        await pilot.press("escape", "g", "down", "B", "down", "space", "d")
-        shown = await until(app, pilot, lambda s: "2 runs compared" in s and "optim.lr" in s)
-        settings = [line.split()[1:] for line in shown.splitlines() if line.strip().startswith("optim.lr")]
-        assert settings[-1] == ["0.002", "0.003"], "the base first"
-        for number in (2, 3):
-            level = statistics.fmean(number * s / 1000 for s in range(15, 20))
-            assert f"{level:.4f}" in shown
-        await pilot.press("escape")
-        await until(app, pilot, lambda s: "3 runs" in s)
-        assert "Configuration that differs" not in text(app)
-        app.state.options = replace(app.state.options, axis="tokens")
-        await pilot.press("d")
-        await until(app, pilot, lambda s: "compared at equal steps: 2 of 2 runs have no tokens" in s)
 
 
 def shown_of(comparison: Comparison, width: int = 200) -> list[Row]:

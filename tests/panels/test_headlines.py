@@ -8,10 +8,12 @@ import pytest
 from support.made_run import run_of, runs_of, snapshot_of
 
 from tuimon.analysis.concepts import metrics_of
+from tuimon.analysis.progress_inputs import progress_of
 from tuimon.exports.compare import as_text as compared
 from tuimon.exports.line import line
 from tuimon.exports.summary import metric_summaries
 from tuimon.exports.summary_text import as_text
+from tuimon.model.points import Fact
 from tuimon.monitor.local import open_run
 from tuimon.panels import loss_of, name_of, reward_of
 from tuimon.panels.lists.comparison import compare
@@ -52,7 +54,6 @@ def test_mean_over_episodes_is_the_reward_in_every_command(ppo: Snapshot) -> Non
     run = ppo.runs[0]
     assert {"reward", MEAN} <= set(run.metrics), "both are logged"
     reading = reward_of(run)
-    assert reading is not None
     assert (reading.metric, reading.last) == (MEAN, 10240.0)
     assert "reward 1.024e+04" in line(ppo, 1.8e9, 200)
     assert metric_summaries(run)[0].name == MEAN
@@ -86,8 +87,24 @@ def test_loss_of_each_step_is_the_loss_in_every_command() -> None:
     runs = runs_of(LIGHTNING, LIGHTNING)
     for run in runs:
         reading = loss_of(run)
-        assert reading is not None
         assert reading.metric == name_of(run, reading.metric) == "train_loss_step"
         assert metric_summaries(run)[0].name == "train_loss_step"
     assert compare(runs).metrics[0].name == "train_loss_step"
     assert "train_loss_step" in "\n".join(compared(compare(runs), 1.8e9)).split("train_loss_epoch")[0]
+
+
+VALUES = (0.5, 0.9375, 0.75)
+CONFIGS = [{"alpha": alpha, "penalty": "l2"} for alpha in (0.1, 0.2, 0.3)]
+SERIES = [{"value": ([0, 1], [0.0, value])} for value in VALUES]
+
+
+def test_summary_of_trials_has_values_and_parameters() -> None:
+    lines = list(as_text(snapshot_of(*SERIES, configs=CONFIGS), 1.8e9))
+    assert lines[0].split()[-2:] == ["value", "alpha"]
+    assert [line.split()[-2:] for line in lines[1:4]] == [["0.5000", "0.1"], ["0.9375", "0.2"], ["0.7500", "0.3"]]
+
+
+def test_a_pruned_trial_is_not_called_finished() -> None:
+    run = run_of(SERIES[0], [Fact("state", {"state": "pruned", "evidence": "Optuna: pruned"})])
+    progress = progress_of(run, 1.8e9)
+    assert (progress.state, progress.reason, progress.fact) == ("ended", "logged", "Optuna: pruned")

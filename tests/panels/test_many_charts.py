@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,39 +13,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.made_run import feed, run_of, store_of, text
+from support.programs import run, write_rows
 from support.tables import table_rows
 
 from tuimon.analysis.metric_filter import chosen, matching, no_match
 from tuimon.draw.layout import PanelRequest, grid_shape, neighbour, pages
-from tuimon.draw.table import Order, fit_columns, sort_items
-from tuimon.model.views import Symbols
+from tuimon.draw.table import fit_columns
+from tuimon.model.views import Role, Symbols
+from tuimon.monitor.local import open_run
 from tuimon.panels import arrange, why_no_match
 from tuimon.panels.lists.metric_rows import metric_columns
 from tuimon.store import Run
 from tuimon.store.block_sums import BlockSums
 from tuimon.text import cell_width
 from tuimon.tui.arrangement import Heading, ordered, sectioned
-
-NAMES = ("actor/kl_loss", "actor/pg_loss", "critic/rewards/mean", "val/acc@1", "time/step_p95", "Loss[0]")
-
-
-FILTERS = {
-    "loss": "actor/kl_loss actor/pg_loss Loss[0]",
-    "actor loss": "actor/kl_loss actor/pg_loss",
-    "LOSS kl": "actor/kl_loss",
-    "time/*_p9?": "time/step_p95",
-    "c*mean": "critic/rewards/mean",
-    "val*": "val/acc@1",
-    "*mean": "critic/rewards/mean",
-    r"re:^(actor|val)/.*(kl|@\d)": "actor/kl_loss val/acc@1",
-    "/_p[0-9]+$/": "time/step_p95",
-    **dict.fromkeys(("akl", "rwards", "re:loss[0]", "re:(", "nothing like it"), ""),
-}
-
-
-@pytest.mark.parametrize("query", FILTERS)
-def test_filters_select_metrics(query: str) -> None:
-    assert matching(NAMES, query) == FILTERS[query].split()
 
 
 @pytest.mark.parametrize("query", ["re:(a+)+$", "re:(a|aa)+$", r"re:(.*)*\1", "re:" + "a*" * 60, "/(x+x+)+y/", "(a+)+"])
@@ -188,23 +171,6 @@ def test_the_value_at_the_cursor_has_the_step_of_its_point() -> None:
     assert (row["at"], row["before"], row["last"]) == ("0.5000", "0.2500", "1.500")
 
 
-@pytest.mark.parametrize(
-    ("by", "reverse", "names"),
-    [
-        ("", False, ["never", "loss", "reward", "broken"]),
-        ("metric", False, ["broken", "loss", "never", "reward"]),
-        ("max", False, ["broken", "reward", "loss", "never"]),
-        ("max", True, ["loss", "reward", "broken", "never"]),
-        ("points", False, ["loss", "reward", "broken", "never"]),
-        ("at", False, ["reward", "loss", "never", "broken"]),
-        ("before", True, ["reward", "loss", "never", "broken"]),
-    ],
-)
-def test_metrics_are_sorted_by_any_column_and_the_unknown_come_last(by: str, reverse: bool, names: list[str]) -> None:
-    columns = metric_columns(RUN, Symbols.BRAILLE, 10, {"loss": 2.0, "reward": 1.0})
-    assert sort_items(["never", "loss", "reward", "broken"], columns, Order(by, reverse)) == names
-
-
 # ---------------------------------------------------------------- block means
 
 
@@ -261,22 +227,6 @@ def test_bookkeeping_without_a_section_is_a_section_at_the_end() -> None:
     assert titles == ["rollout/", "without a section", "bookkeeping"]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "expected"),
-    [
-        ("train/reward|train/kl", {"train/reward", "train/kl"}),
-        ("train/reward | kl", {"train/reward", "train/kl", "train/kl_std"}),
-        ("reward|kl|", {"train/reward", "train/reward_std", "train/kl", "train/kl_std"}),
-        ("re:^train/reward|kl$", {"train/reward", "train/reward_std", "train/kl"}),
-        ("a|b", {"a|b"}),
-        (" b ", {"b"}),
-    ],
-)
-def test_a_whole_name_means_one_metric_also_beside_a_bar(pattern: str, expected: set[str]) -> None:
-    names = ("train/reward", "train/reward_std", "train/kl", "train/kl_std", "a|b", "b", "bb")
-    assert chosen(names, [pattern]) == (expected, [])
-
-
 def test_titles_on_the_screen_are_found_if_no_name_matches() -> None:
     names = ["completions/clipped_ratio", "eval/success_once", "env/success_once", "loss", "other/thing"]
     assert matching(names, "truncated") == ["completions/clipped_ratio"]
@@ -291,4 +241,31 @@ def test_a_filter_without_a_match_names_the_nearest_metrics() -> None:
     assert why_no_match("rewrd", run) == ["The nearest names are train/reward."]
     assert why_no_match("lss", run) == ["The nearest names are train/loss."]
     assert why_no_match("zzqq", run) == []
+    assert why_no_match("vram", run)[0].startswith("This run logs no GPU memory: ROLL logs it with ROLL_DEBUG=1")
     assert no_match("re:(", run.metrics).startswith("invalid expression re:(: ")
+
+
+def _write(path: Path, factor: float) -> None:
+    """Write a run in two logs; the KL of the lesser one is multiplied by `factor`."""
+    rows = [{"step": step, "kl": 0.1 + step / 1000, "entropy": 2.0 - step / 100} for step in range(1, 21)]
+    history = [row | {"kl": row["kl"] * factor} for row in rows]
+    (path / "trainer_state.json").write_text(json.dumps({"global_step": 20, "log_history": history}))
+    lines = ({"step": row["step"], "train/kl": row["kl"], "train/entropy": row["entropy"]} for row in rows)
+    write_rows(path, lines)
+
+
+@pytest.mark.parametrize(("factor", "disagree"), [(1.5, True), (1.0, False)])
+def test_doctor_names_sources_that_disagree(tmp_path: Path, factor: float, disagree: bool) -> None:
+    _write(tmp_path, factor)
+    assert ("sources disagree on train/kl" in run("doctor", str(tmp_path)).stdout) is disagree
+
+
+def test_the_list_of_metrics_marks_sources_that_disagree(tmp_path: Path) -> None:
+    _write(tmp_path, 1.5)
+    [read] = open_run(str(tmp_path)).runs
+    for width in (60, 100, 200):
+        rows = dict(
+            zip(read.metrics, table_rows(metric_columns(read, Symbols.BRAILLE), read.metrics, width)[1:], strict=True)
+        )
+        marked = {name for name, row in rows.items() if (" ≠", Role.WARNING) in row}
+        assert marked == {"train/kl"}

@@ -17,7 +17,6 @@ from tuimon.draw.frames import GUTTER
 from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.panels import ChartOptions, metric_panel, overlay_lines
-from tuimon.reader.checkpoints import checkpoint_step
 from tuimon.store import Run
 
 
@@ -28,22 +27,6 @@ def log(directory: Path, last: int = 100) -> None:
 
 def evaluated(step: int) -> dict[str, float]:
     return {"eval/reward": step / 90} if step % 50 == 0 else {}
-
-
-@pytest.mark.parametrize(
-    ("name", "step"),
-    [
-        *[("checkpoint-40", 40), ("global_step_40", 40), ("global_step40", 40), ("iter_0000040", 40), ("40", 40)],
-        *[("epoch=3-step=40", 40), ("ckpt-40", 40), ("step_40_best", 40)],
-        *[("epoch=3-step=40.ckpt", 40), ("checkpoint_40.pt", 40), ("model-step-40.safetensors", 40)],
-        *[("epoch=3-step=40-v1.ckpt", 40), ("iter_0000040.pth", 40), ("model_epoch_3.pt", None), ("40.pt", None)],
-        *[("model-00001-of-00002.safetensors", None), ("ckpt_20261121.pt", None), ("step_20261121-014812.pt", None)],
-        *[("checkpoint-20261121", None), ("step_20269999", 20_269_999), ("epoch=3.ckpt", None), ("last.ckpt", None)],
-        *[("epoch_3", None), ("best", None), ("checkpoint-2026-11-21", None), ("checkpoint-" + "9" * 40, None)],
-    ],
-)
-def test_a_step_is_read_from_the_name_of_a_directory(name: str, step: int | None) -> None:
-    assert checkpoint_step(f"/logs/{name}") == step
 
 
 def test_each_run_has_the_checkpoints_in_its_directory_as_they_appear_and_disappear(tmp_path: Path) -> None:

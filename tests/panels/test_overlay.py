@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
-from support.dashboard import opened, until
 from support.made_run import runs_of, view_of
-from support.programs import write
 
 from tuimon.model.views import Role
 from tuimon.panels import distinct_markers, overlay_lines
@@ -55,28 +52,3 @@ def test_runs_above_the_maximum_are_counted_in_the_note() -> None:
     runs = runs_of(*({"reward": ([0], [number])} for number in range(40)))
     view = view_of(runs[39], "reward", overlay=overlay_lines(runs[::-1], (), False))
     assert (len(view.lines), "+8 lines" in view.note) == (32, True)
-
-
-async def test_marked_runs_are_drawn_over_the_one_that_is_shown(tmp_path: Path) -> None:
-    for number, name in enumerate(("a_lr1", "b_lr2", "c_lr3"), 1):
-        write(tmp_path / "many", name, 20, number / 1000)
-    async with opened(tmp_path / "many") as (app, pilot):
-        await until(app, pilot, lambda s: "of 3" in s and app.snapshot.progress.caught_up)
-        await pilot.press("O")
-        await until(app, pilot, lambda s: "No run is marked" in s)
-        await pilot.press("u")
-        await until(app, pilot, lambda s: "differ only in their seed" in s)
-        await pilot.press("r", "g", "space", "down", "space", "g", "enter")
-        shown = await until(app, pilot, lambda s: "2 overlaid" in s and "a_lr1 0.0170" in s)
-        assert f"b_lr2 {17 * 0.002:.4f}" in shown, "the level: the mean of the last five"
-        await pilot.press("O")
-        await until(app, pilot, lambda s: "2 overlaid" not in s and "no longer overlaid" in s)
-        await pilot.press("O")
-        await until(app, pilot, lambda s: "2 overlaid" in s)
-        with (tmp_path / "many" / "b_lr2" / "metrics.jsonl").open("a") as file:
-            file.write('{"step": 20, "reward": 0.777, "loss": 0.1}\n')
-        level = (sum(0.002 * s for s in range(16, 20)) + 0.777) / 5
-        await until(app, pilot, lambda s: f"b_lr2 {level:.4f}" in s)
-        await pilot.press("r", "g", "down", "space")
-        await pilot.press("escape")
-        await until(app, pilot, lambda s: "2 overlaid" not in s)

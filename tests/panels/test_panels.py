@@ -25,10 +25,8 @@ from tuimon.panels import (
     metric_panel,
     unshown_metrics,
 )
-from tuimon.panels._charts.captions import labels_of
 from tuimon.registry import discover
 from tuimon.store import Run
-from tuimon.vocabulary import classify
 
 
 def chart(run: Run, id: str) -> ChartView:
@@ -37,41 +35,6 @@ def chart(run: Run, id: str) -> ChartView:
 
 def constant(value: float, steps: Sequence[int] = range(1, 31)) -> tuple[Sequence[int], Sequence[float]]:
     return steps, [value] * len(steps)
-
-
-COMPLETIONS = ("completions/mean_length", "completions/mean_terminated_length")
-
-
-@pytest.mark.parametrize(
-    ("names", "labels"),
-    [
-        (("reward", "eval/reward"), ["train", "val"]),
-        (("kl", "eval_kl"), ["train", "val"]),
-        (("sft_train/loss", "sft_train/val_loss"), ["train", "val"]),
-        (("env/success_rate", "val-core/gsm8k/acc/mean@8"), ["train", "val"]),
-        (("env/sokoban/success", "val/env/sokoban/success"), ["train", "val"]),
-        (("env/sokoban/success", "val/env/webshop/success"), ["success", "success (val)"]),
-        (("format_success", "val_format_success"), ["train", "val"]),
-        (("format_success", "val-core/gsm8k/acc/mean@8"), ["success format", "success (val)"]),
-        (("train/box_loss", "val/box_loss"), ["train", "val"]),
-        (("train/box_loss", "val/loss"), ["loss box", "loss (val)"]),
-        (("actor/pg_loss", "val/loss"), ["policy loss", "loss (val)"]),
-        (("logps/chosen", "eval_logps/chosen"), ["train", "val"]),
-        (("logps/chosen", "logps/rejected", "eval_logps/chosen"), ["chosen", "rejected", "chosen val"]),
-        (
-            ("rewards/margins", "eval_rewards/margins", "rewards/chosen", "rewards/rejected"),
-            ["train", "val", "chosen", "rejected"],
-        ),
-        (("grpo_actor/final_reward/avg", "grpo_actor/task_reward/avg"), ["grpo_actor", "grpo_actor_task"]),
-        (("lr", "Train/Samples/lr"), None),
-        ((*COMPLETIONS, *(f"eval/{name}" for name in COMPLETIONS)), None),
-    ],
-)
-def test_lines_are_called_train_and_val_only_if_they_are_one_quantity(
-    names: tuple[str, ...], labels: list[str] | None
-) -> None:
-    """None: by their whole names, as a part or a statistic that several have names none of them."""
-    assert labels_of([(name, classify(name)) for name in names]) == (labels or list(names))
 
 
 # ---------------------------------------------------------------- header and arrangement

@@ -24,7 +24,6 @@ def test_phases_whose_console_prints_milliseconds(tmp_path: Path) -> None:
     (tmp_path / "train.log").write_text("".join(f"step {step}/30 {parts}\n" for step in range(1, 31)))
     [run] = open_run(tmp_path).runs
     timers = read_timers(run)
-    assert timers is not None
     _, readings = timers
     shown = {r.timer.metric: (r.now, *r.usual) for r in readings}
     assert shown["time/rollout"] == pytest.approx((0.12, 0.12, 0.12))

@@ -1,17 +1,18 @@
-"""The rows of a list of runs as text: any width, any order, values against those that were logged."""
+"""The rows of lists of runs and ranks as text: any width, any order, values against those that were logged."""
 
 from __future__ import annotations
 
 import math
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.made_run import run_of
+from support.made_run import run_of, runs_of, text
 from support.programs import write_rows
-from support.tables import column_of, fitted_runs, run_rows
+from support.tables import column_of, fitted_runs, run_rows, table_rows
 
 from tuimon.analysis.run_filter import parse
 from tuimon.analysis.run_states import SIGNS as STATES
@@ -22,18 +23,20 @@ from tuimon.draw.rows import row_width
 from tuimon.draw.table import Order, column_at
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, MetricsFound, Progress, RunFound, StreamFound, StreamStatus
+from tuimon.model.ranks import RankRow
 from tuimon.model.views import Role, Symbols
 from tuimon.monitor.local import open_run
+from tuimon.panels.lists.hparam_rows import different_settings
+from tuimon.panels.lists.rank_rows import rank_columns
 from tuimon.panels.lists.run_groups import RunGroup, group_row, group_values
 from tuimon.panels.lists.run_selection import (
     count_alerts,
     list_runs,
-    shared_directory,
     shared_words,
     totals,
     worst_alerts,
 )
-from tuimon.panels.lists.runs import GAP, SIGNS, Listing, age_text, run_columns
+from tuimon.panels.lists.runs import GAP, SIGNS, Listing, run_columns
 from tuimon.run_notes import RunNote
 from tuimon.store import Curve, Run, Store
 
@@ -56,10 +59,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, ...]:
 
 def names(found: tuple[Run, ...]) -> list[str]:
     return [run.name for run in found]
-
-
-def text(row: tuple[tuple[str, object], ...]) -> str:
-    return "".join(text for text, _ in row)
 
 
 def test_the_number_of_alerts_has_the_colour_of_the_most_severe(runs: tuple[Run, ...]) -> None:
@@ -127,25 +126,8 @@ def test_a_run_with_a_critical_alert_looks_failed_in_the_list(runs: tuple[Run, .
     assert (text_after, role_after) == (f"✗ {text_before[2:]}", Role.CRITICAL)
 
 
-def test_ages_are_coarse() -> None:
-    ages = {0: "<10 s", 9.9: "<10 s", 10: "10 s", 59: "50 s", 60: "1 m", 7199: "119 m", 7200: "2 h", 172799: "47 h",
-            172800: "2 d", math.nan: "-"}  # fmt: skip
-    assert {seconds: age_text(seconds) for seconds in ages} == ages
-
-
-def test_a_directory_that_all_names_share_is_left_out() -> None:
-    assert shared_directory(["sweep/run1", "sweep/run2"]) == 6
-    assert shared_directory(["a/b/x", "a/b/y", "a/c"]) == 2
-    assert shared_directory(["run1", "run2"]) == 0
-    assert shared_directory(["a/x", "a/x"]) == 2
-    assert shared_directory(["a/x"]) == 0
-    assert shared_directory([]) == 0
-
-
 def test_words_that_all_names_share_are_cut_where_names_do_not_fit() -> None:
     long = [f"grpo-qwen2.5-math-1.5b-lr1e-{number}-kl0.001-batch512-verified" for number in (3, 4, 5)]
-    assert shared_words(long) == len("grpo-qwen2.5-math-1.5b-lr1e-")
-    assert shared_words(["run1", "run2"]) == shared_words(["a-b"]) == shared_words([]) == 0
     runs = [run_of({"loss": ([0], [1.0])}) for _ in long]
     for run, name in zip(runs, long, strict=True):
         run.name = name
@@ -231,3 +213,45 @@ def test_the_order_of_urgency_is_that_of_the_last_changes_until_all_runs_have_be
     assert names(list_runs(runs, listing, sort="urgent")) == ["run1", "run2", "run0"], "run1 has been read"
     store.apply(Progress(1, 1, True))
     assert names(list_runs(runs, listing, sort="urgent"))[-1] == "run1", "it began long ago"
+
+
+def made(*runs: tuple[float, dict[str, Any]]) -> tuple[Run, ...]:
+    """Return a run for each (reward, settings)."""
+    return runs_of(*({"reward": ([1], [reward])} for reward, _ in runs), configs=[config for _, config in runs])
+
+
+def test_settings_are_compared_again_only_if_they_change() -> None:
+    runs = made((0.5, {"lr": 1e-5, "seed": 1}), (0.1, {"lr": 0.003, "seed": 1}))
+    found = different_settings(runs)
+    assert (found.names, list(found.values.values()), found.equal) == (("lr",), [(1e-5,), (0.003,)], 1)
+    assert different_settings(runs) is found
+    assert different_settings(made((0.9, {"lr": 1e-5, "seed": 1}), (0.1, {"lr": 0.003, "seed": 1}))) is found
+    changed = made((0.5, {"lr": 1e-5, "seed": 1}), (0.1, {"lr": 0.004, "seed": 2}))
+    assert different_settings(changed).names == ("lr", "seed")
+
+
+def test_the_sorted_column_is_visible_in_a_narrow_terminal() -> None:
+    runs = made(*((0.5, {f"setting{number:02}": number + index for number in range(30)}) for index in range(2)))
+    listing = Listing(0.0, Symbols.ASCII, settings=different_settings(runs), all_settings=True)
+    for number in range(30):
+        head = text(run_rows(runs, listing, 50, order=Order(f"setting.setting{number:02}"))[0])
+        assert "▴" in head
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"), [("3.404520E+00", " 3.405 "), ("2.35871", " 2.35871 "), ("nan", " nan ")]
+)
+def test_quantities_have_units_and_a_long_loss_is_rounded(written: str, shown: str) -> None:
+    row = RankRow("", 5, "node01", 5, "run", 0.0, own=0.314, wait=0.25, memory=0.58, loss=written)
+    head, cells = ("".join(text for text, _ in part) for part in table_rows(rank_columns(), [row], 100))
+    assert shown in cells
+    assert "E+" not in cells
+    for quantity, value in (("own s", ".314"), ("wait s", ".250"), ("mem", "58%")):
+        assert head.index(quantity) + len(quantity) == cells.index(value) + len(value)
+
+
+def test_a_column_that_does_not_fit_is_left_out() -> None:
+    row = RankRow("", 11, "node02", 3, "slow", 0.0, step=40, own=0.476, wait=0.055, loss="1.9354")
+    head, cells = ("".join(text for text, _ in part) for part in table_rows(rank_columns(), [row], 45))
+    assert head.split() == ["rank", "node", "gpu", "state", "step", "own", "s"]
+    assert cells.split() == ["11", "node02", "3", "SLOW", "40", ".476"]

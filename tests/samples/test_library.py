@@ -42,7 +42,6 @@ def test_steps_of_files_and_the_texts_of_entries(tmp_path: Path) -> None:
     assert len({entry.group for entry in entries}) == PROMPTS
     hostile = entries[ATTEMPTS]
     sample = texts.sample(hostile)
-    assert sample is not None
     assert sample.response.endswith(HOSTILE)
     assert entries[3 * ATTEMPTS - 1].flags == flags.LOOP
     assert hostile.flags == flags.GARBLED

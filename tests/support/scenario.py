@@ -187,7 +187,7 @@ def _copied(player: Player, line: str = "") -> str:
 
 
 def _first_entry(player: Player) -> str:
-    titles = (line.strip() for line in text(player.app).splitlines() if re.fullmatch(r"\s*[a-z ]+ \(.+\)\s*", line))
+    titles = (line.strip() for line in text(player.app).splitlines() if re.fullmatch(r"\s*[a-z: ]+ \(.+\)\s*", line))
     return next(titles)
 
 

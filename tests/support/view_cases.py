@@ -19,13 +19,14 @@ import numpy as np
 import pytest
 
 from support.made_run import START, feed, panel_of, text
+from support.value_cases import near, plain
 from tuimon import draw
 from tuimon.draw.frames import GUTTER
 from tuimon.draw.window import Window
 from tuimon.model.alerts import Alert
 from tuimon.model.events import FactFound, RunFound, SegmentStarted, StreamFound
 from tuimon.model.points import Fact
-from tuimon.model.views import Role, Size, Symbols
+from tuimon.model.views import Size, Symbols
 from tuimon.panels import ChartOptions, arrange, header_panel, metric_panel, overlay_lines, together_panel
 from tuimon.panels.phases import timers_of
 from tuimon.run_notes import RunNote, StepNote
@@ -73,7 +74,7 @@ def compared(case: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
     for wanted in case.get("views", ()):
         expected = {name: value for name, value in wanted.items() if name not in _PLACE}
         fields = Fields(*made.view(wanted))
-        yield {name: fields.like(name, value) for name, value in expected.items()}, _near(expected)
+        yield {name: fields.like(name, value) for name, value in expected.items()}, near(expected)
 
 
 def _compared_timers(lines: Sequence[str]) -> Iterator[tuple[Any, Any]]:
@@ -86,14 +87,6 @@ def _compared_timers(lines: Sequence[str]) -> Iterator[tuple[Any, Any]]:
         parents[line.strip()] = above[depth]
     for names in (tuple(parents), tuple(reversed(parents)), (*parents, *_NO_PARTS)):
         yield {timer.metric: timer.parent for timer in timers_of(names)}, parents
-
-
-def _near(value: Any) -> Any:
-    if isinstance(value, float):
-        return pytest.approx(value, rel=1e-6, nan_ok=True)
-    if isinstance(value, list):
-        return [_near(item) for item in value]
-    return {key: _near(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 class MadeRuns:
@@ -242,7 +235,7 @@ class Fields:
         if verb in ("has", "lacks"):
             whole = self.like(rest, None)
             return [part for part in value if _has(whole, part) is (verb == "has")]
-        found = _plain(getattr(self if hasattr(self, name) else self.view, name))
+        found = plain(getattr(self if hasattr(self, name) else self.view, name))
         return _like(found, value) if name in _PARTIAL else found
 
     @property
@@ -367,7 +360,7 @@ class Fields:
     @property
     def words(self) -> str:
         """The rows of a text."""
-        return "\n".join(_plain(self.view.rows))
+        return "\n".join(plain(self.view.rows))
 
     @property
     def drawn(self) -> str:
@@ -433,18 +426,3 @@ def _like(found: Any, value: Any) -> Any:
     if isinstance(value, list) and len(found) == len(value):
         return [_like(one, other) for one, other in zip(found, value, strict=True)]
     return found
-
-
-def _plain(found: Any) -> Any:
-    """Return a field in the types of a table: a row of spans as its words, arrays and tuples as lists, None as NaN."""
-    if found is None:
-        return math.nan
-    if (
-        isinstance(found, tuple)
-        and found
-        and all(isinstance(span, tuple) and isinstance(span[-1], Role) for span in found)
-    ):
-        return " ".join("".join(part for part, _ in found).split())
-    if isinstance(found, dict):
-        return {key: _plain(value) for key, value in found.items()}
-    return [_plain(item) for item in found] if isinstance(found, (list, tuple, np.ndarray)) else found

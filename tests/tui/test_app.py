@@ -6,6 +6,7 @@ import json
 import math
 import os
 import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,10 @@ from support.dashboard import opened, rows, text, until
 from textual.events import Key, Resize
 from textual.geometry import Size
 
+from tuimon.store import Run
+from tuimon.tui import redraw_loop
 from tuimon.tui.screens.work_screen import WorkScreen
+from tuimon.tui.startup import warm_up
 
 
 @pytest.mark.parametrize("unit", ["step", "epoch"])
@@ -34,7 +38,6 @@ async def test_killed_reader_is_restarted_and_no_point_is_duplicated(log: Path) 
     async with opened(log.parent) as (app, pilot):
         await until(app, pilot, lambda s: "step 19" in s)
         first = app.monitor.process_id
-        assert first is not None
         os.kill(first, signal.SIGKILL)
         await until(app, pilot, lambda s: "reader stopped" in s)
         assert "step 19" in text(app), "what is shown stays"
@@ -75,14 +78,6 @@ async def test_no_gesture_on_any_panel_breaks_anything(tmp_path: Path) -> None:
         assert app.is_running
 
 
-TYPED: list[tuple[str, int | None, tuple[int, int] | None]] = [
-    ("120-", None, (120, 399)),
-    ("-50", None, (0, 50)),
-    ("200 - 150", None, (150, 200)),
-]
-"""(text, cursor, window)"""
-
-
 async def test_a_key_for_a_screen_that_was_closed_before_does_nothing(log: Path) -> None:
     """Both keys were typed while the program was busy."""
     async with opened(log) as (app, pilot):
@@ -104,3 +99,29 @@ async def test_a_screen_is_laid_out_for_the_present_size_whatever_size_a_late_ev
             await pilot.pause()
             assert app.screen.size == app.size
             assert app.board.room.width == app.size.width
+
+
+ROWS = "".join(f'{{"step": {n}, "reward": {n}}}\n' for n in range(9))
+
+
+async def test_a_thread_arranges_the_curves_of_each_snapshot_that_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arranged: list[tuple[Run, threading.Thread]] = []
+
+    def arrange(run: Run) -> None:
+        arranged.append((run, threading.current_thread()))
+        warm_up(run)
+
+    monkeypatch.setattr(redraw_loop, "warm_up", arrange)
+    log = tmp_path / "metrics.jsonl"
+    log.write_text(ROWS)
+    async with opened(tmp_path) as (app, pilot):
+        await until(app, pilot, lambda shown: "9 points" in shown)
+        before = len(arranged)
+        with log.open("a") as file:
+            file.write('{"step": 9, "reward": 9}\n')
+        await until(app, pilot, lambda shown: "10 points" in shown)
+        assert any(run is app.run_shown for run, _ in arranged)
+        assert len(arranged) > before
+        assert all(thread is not threading.main_thread() for _, thread in arranged[before:])

@@ -10,8 +10,6 @@ import pytest
 from support.terminal import TUIMON, Terminal
 
 from tuimon.model.views import Role
-from tuimon.tui.terminal.background import theme_of, typed_in, worth_asking
-from tuimon.tui.terminal.capabilities import theme, theme_on
 from tuimon.tui.themes import style
 
 QUESTION = b"\x1b]11;?"
@@ -24,53 +22,9 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("answer", "theme"),
-    [
-        (b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\\x1b[?62c", "light"),
-        (b"\x1b]11;rgb:fd/f6/e3\x07", "light"),
-        (b"\x1b]11;rgb:0000/2b2b/3636\x07", "dark"),
-        (b"\x1b]11;rgba:0/0/0/f\x07", "dark"),
-        (b"\x1b[?1;2c", None),
-        (b"q\x1b]11;rgb:zz/1/1\x07", None),
-    ],
-)
-def test_theme_of_a_reply(answer: bytes, theme: str | None) -> None:
-    assert theme_of(answer) == theme
-
-
-def test_known_background_is_not_queried() -> None:
-    assert worth_asking({"TERM": "xterm"})
-    assert not worth_asking({"TERM": "xterm", "COLORFGBG": "15;0"})
-    assert not worth_asking({"TERM": "linux"})
-    assert not worth_asking({"TERM": "vt100"}), "it could print the query"
-    assert worth_asking({"TERM": "ghostty", "COLORTERM": "truecolor"})
-
-
-@pytest.mark.parametrize(
-    ("environment", "guess", "on_dark", "on_light"),
-    [
-        ({"TERM": "xterm"}, "ansi", "ansi-dark", "ansi-light"),
-        ({"TERM": "xterm", "COLORFGBG": "0;15"}, "ansi-light", "ansi-dark", "ansi-light"),
-        ({"TERM": "xterm", "COLORFGBG": "15;0"}, "ansi-dark", "ansi-dark", "ansi-light"),
-        ({"TERM": "xterm-256color"}, "dark", "dark", "light"),
-        ({"TERM": "xterm", "COLORTERM": "truecolor", "COLORFGBG": "0;15"}, "light", "dark", "light"),
-    ],
-)
-def test_the_theme_follows_the_colours_and_the_background(
-    environment: dict[str, str], guess: str, on_dark: str, on_light: str
-) -> None:
-    assert theme("auto", environment) == guess
-    assert (theme_on("dark", environment), theme_on("light", environment)) == (on_dark, on_light)
-    assert theme_on(None, environment) is None
-    assert theme("contrast", environment) == "contrast"
-
-
 def colour(role: Role, theme: str) -> bytes:
     """Return the parameters of the control sequence for the colour of a role."""
     color = style(theme, role).color
-    assert color is not None
-    assert color.triplet is not None
     return "38;2;{};{};{}".format(*color.triplet).encode()
 
 
@@ -90,18 +44,6 @@ def test_theme_follows_the_reply_and_a_key_that_comes_with_it_is_applied(
         terminal.type("\x03")
         assert terminal.wait() == 0
         assert not re.search(rb"\]11;rgb", terminal.output), "the answer is not echoed"
-
-
-@pytest.mark.parametrize(
-    ("reply", "typed"),
-    [
-        (b"\x1b]11;rgb:0/0/0\x1b\\\x1b[?62;22c", ""),
-        (b"r\x1b]11;rgb:0/0/0\x07j\x1b[?62cq", "rjq"),
-        (b"\x1b[A\x1b[?1;2c\xc3\xa4", "\x1b[A\u00e4"),
-    ],
-)
-def test_keys_are_told_from_the_reply(reply: bytes, typed: str) -> None:
-    assert typed_in(reply) == typed
 
 
 def test_silent_terminal_is_dark_and_its_late_reply_is_not_a_key(log: Path) -> None:

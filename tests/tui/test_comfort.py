@@ -6,20 +6,17 @@ import json
 import re
 from pathlib import Path
 
-import pytest
 from support.dashboard import opened, until
 from textual.command import CommandList
 
 from tuimon.config import Settings
 from tuimon.draw.rows import row_width
 from tuimon.model.events import RunFound, StreamFound, StreamStatus
-from tuimon.model.views import Role
 from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.store import Store
 from tuimon.tui.palette import ActionProvider
 from tuimon.tui.screens.health import _filtered, note_entries
 from tuimon.tui.screens.help import help_entries
-from tuimon.tui.screens.scatter import plot_head
 
 SETTINGS = Settings(theme="dark", symbols="braille")
 
@@ -95,18 +92,6 @@ async def test_the_palette_and_the_help_begin_with_what_a_query_means(tmp_path: 
                 helped[query] = first.target.label if first.target else ""
         assert found == QUERIES
         assert helped == {query: QUERIES[query] for query in helped}
-        await pilot.press("M", "ctrl+p")
-        await pilot.pause()
-        await pilot.press(*"learning rate")
-        await until(app, pilot, lambda s: "show learning rate" in s)
-        await pilot.press("enter")
-        await until(app, pilot, lambda s: app.board.zoomed and "lr" in s)
-        await pilot.press("ctrl+p")
-        await pilot.pause()
-        await pilot.press(*"horizontal")
-        await until(app, pilot, lambda s: "Settings without a key" in s)
-        await pilot.press("enter")
-        await until(app, pilot, lambda s: "The settings are in" in s)
 
 
 def test_remarks_about_a_text_with_points_are_listed(tmp_path: Path) -> None:
@@ -159,21 +144,6 @@ def test_numbers_that_are_not_read_are_a_notice_of_the_run_that_is_shown(tmp_pat
     notices = ["".join(text for text, _ in entry.row) for entry in note_entries(snapshot, snapshot.runs[0])]
     assert "  not read: `vram: 31.2GiB` of metrics.jsonl" in notices
     assert not any("not read" in line for entry in note_entries(snapshot, None) for line, _ in entry.row)
-
-
-@pytest.mark.parametrize(
-    ("width", "title"),
-    [
-        (80, "train/completions/mean_length against train/reward"),
-        (66, "train/…/mean_length against train/reward"),
-        (40, ""),
-    ],
-)
-def test_the_correlation_of_a_scatter_plot_has_priority_over_the_names(width: int, title: str) -> None:
-    words = "r 0.381  rho 0.389  n 41"
-    assert plot_head("train/completions/mean_length", "train/reward", words, width) == (
-        (title, ((words, Role.VALUE),)) if title else (words, ())
-    )
 
 
 async def test_the_palette_has_the_colours_of_the_terminal_and_its_selected_line_another(log: Path) -> None:

@@ -12,8 +12,7 @@ from support.dashboard import opened, until
 from support.made_run import START, run_of
 
 from tuimon.config import Settings
-from tuimon.errors import UsageError
-from tuimon.model.views import ChartView, Role, Size, Symbols
+from tuimon.model.views import Role, Size, Symbols
 from tuimon.panels import ChartOptions, arrange, header_panel, parse_dashboard
 from tuimon.sources.overrides import PROJECT_FILE, project_file
 from tuimon.text import cell_width
@@ -62,7 +61,6 @@ def test_thresholds_are_lines_within_the_limits_of_the_chart() -> None:
     def levels(id: str) -> list[float]:
         panel = next(panel for panel in arrange(RUN) if panel.id == id)
         view = panel.view(RUN, Size(80, 14), 0.0, Symbols.BRAILLE, options)
-        assert isinstance(view, ChartView)
         lines = [line.envelope.first for line in view.lines if line.role is Role.WARNING]
         drawn = [float(np.nanmax(line)) for line in lines]
         assert all(view.y.low < level < view.y.high for level in drawn)
@@ -87,7 +85,6 @@ def test_thresholds_outside_the_limits_are_in_the_note(
     options = ChartOptions(thresholds=parse_dashboard({"thresholds": {"train/reward": values}}, "").thresholds)
     panel = next(panel for panel in arrange(RUN) if panel.id == "reward")
     view = panel.view(RUN, Size(80, 12), 0.0, symbols, options)
-    assert isinstance(view, ChartView)
     assert view.notes == notes
     assert view.y == panel.view(RUN, Size(80, 12), 0.0, symbols).y, "they do not flatten the curve"  # type: ignore[union-attr]
 
@@ -132,24 +129,6 @@ def test_values_without_room_in_the_header_are_counted(width: int) -> None:
     many = run_of({f"m/{index}": (STEPS, [1.0] * len(STEPS)) for index in range(9)})
     view = header_panel().view(many, Size(200, 2), 0.0, Symbols.BRAILLE, ChartOptions(values=("m/*",)))
     assert "m/3 1  +5" in "".join(part for part, _ in view.rows[1])  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(
-    ("table", "words"),
-    [
-        ({"panel": []}, "field `panel`"),
-        ({"panels": "reward"}, "panels: "),
-        ({"panels": [{"title": "x"}]}, "`metrics`"),
-        ({"panels": [{"title": "x", "metrics": []}]}, "metrics: "),
-        ({"others": 1}, "others: "),
-        ({"values": ["a"] * 20}, "values: "),
-        ({"thresholds": {"kl": "high"}}, "thresholds"),
-        ({"thresholds": {"kl": [float("nan")]}}, "thresholds: "),
-    ],
-)
-def test_an_invalid_table_is_refused_with_a_sentence(table: dict[str, object], words: str) -> None:
-    with pytest.raises(UsageError, match=words):
-        parse_dashboard(table, "config.toml")
 
 
 @pytest.mark.parametrize(

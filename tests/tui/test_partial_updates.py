@@ -63,7 +63,6 @@ class Twice(TuimonApp):
         """Return a terminal that is sent all cells of the screen."""
         grid = Grid(*SIZE)
         update = OWN(self.screen._compositor, True, self._background_screens)
-        assert update is not None
         grid.feed(update.render_segments(self.console).encode())
         return grid
 

@@ -24,7 +24,6 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tuimon.samples.media import picture_data, pictures_of
 from tuimon.tui import picture, picture_worker
 from tuimon.tui.terminal.background import Background
-from tuimon.tui.terminal.capabilities import pictures
 
 pytest.importorskip("textual_image")
 RED, GREEN, BLUE, WHITE = (200, 0, 0), (0, 180, 0), (0, 0, 220), (250, 250, 250)
@@ -133,7 +132,6 @@ def test_a_sixel_is_drawn_after_the_rows_that_it_covers(tmp_path: Path) -> None:
         terminal.type("D")
         output = terminal.until(lambda output: re.search(rb"\x1bP[^\x1b]*\x1b\\\x1b8", output) is not None)
     found = re.search(rb'\x1b\[(\d+);1H\x1bP[\d;]*q"1;1;(\d+);(\d+)', output)
-    assert found is not None
     top, width, height = map(int, found.groups())
     assert width == height == (HEIGHT - top) * 20
     cells = [int(row) for row in re.findall(rb"\x1b\[(\d+);1H\x1b\[0m +", output[: found.start()])]
@@ -194,22 +192,6 @@ def test_without_the_extra_the_screen_says_what_to_install(monkeypatch: pytest.M
     assert picture.obstacle() == ""
     monkeypatch.setattr(picture, "find_spec", lambda name: None)
     assert "'tuimon[images]'" in picture.obstacle()
-
-
-@pytest.mark.parametrize(
-    ("environment", "has_sixel", "expected"),
-    [
-        ({"TERM": "xterm-256color"}, False, "blocks"),
-        ({"TERM": "xterm-256color"}, True, "sixel"),
-        ({"TERM": "xterm-kitty"}, False, "kitty"),
-        ({"TERM": "xterm-256color", "TERM_PROGRAM": "ghostty"}, False, "kitty"),
-        ({"TERM": "tmux-256color", "TMUX": "/tmp/tmux", "KITTY_WINDOW_ID": "1"}, False, "blocks"),
-        ({"TERM": "tmux-256color", "TMUX": "/tmp/tmux"}, True, "sixel"),
-    ],
-)
-def test_the_protocol_is_what_the_terminal_says(environment: dict[str, str], has_sixel: bool, expected: str) -> None:
-    assert pictures("auto", has_sixel, environment) == expected
-    assert pictures("blocks", has_sixel, environment) == "blocks"
 
 
 @pytest.mark.parametrize(("reply", "expected"), [(b"\x1b[?62;4;22c", True), (b"\x1b[?64;14c", False), (b"", False)])

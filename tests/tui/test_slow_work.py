@@ -81,7 +81,8 @@ async def test_layout_for_an_old_width_that_comes_late_is_not_shown(
         await until(app, pilot, lambda s: "step 1" in s)
         await pilot.press("T")
         await until(app, pilot, lambda s: "attempt 0 says" in s and "loop 6 %" in s)
-        await pilot.pause(0.5)  # all of it is there
+        await app.workers.wait_for_complete([worker for worker in app.workers if worker.node is app.screen])
+        await pilot.pause()
         wide = text(app)
         monkeypatch.setattr("tuimon.tui.screens.texts_view.sample_rows", lay_out)
         await pilot.resize_terminal(80, 30)

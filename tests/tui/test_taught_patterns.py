@@ -32,7 +32,8 @@ async def test_one_key_accepts_the_proposal(tmp_path: Path, file: Path, name: st
     async with opened(tmp_path / "run") as (app, pilot):
         await until(app, pilot, lambda screen: "A saves console_patterns" in screen)
         await pilot.press("A")
-        await pilot.pause(0.2)
+        while app.return_code is None:
+            await pilot.pause(0.02)
     assert app.return_code == READ_AGAIN
     assert tomllib.loads(file.read_text()) == {"console_patterns": ["zzz {step} qwx {qwx} / {}"]}
 

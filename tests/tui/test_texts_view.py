@@ -17,8 +17,7 @@ from tuimon.samples import Sample
 from tuimon.samples.library import Entry, Library
 from tuimon.tui.opening import expects_metrics
 from tuimon.tui.screens.text_choice import Choice
-from tuimon.tui.screens.text_list import component_head, list_columns
-from tuimon.tui.screens.text_pane import sample_rows
+from tuimon.tui.screens.text_list import list_columns
 from tuimon.tui.screens.texts_view import TextsScreen
 
 
@@ -85,28 +84,3 @@ async def test_a_comparison_waits_for_the_text_that_was_selected_before_it(
         monkeypatch.setattr(Library, "sample", read_first_last)
         await pilot.press("j", "d")
         await until(app, pilot, lambda s: "[-" in s and "{+" in s)
-
-
-@pytest.mark.parametrize(
-    ("name", "head"),
-    [
-        ("accuracy_reward", "accuracy"),
-        ("format_reward_func", "format"),
-        ("reward_length", "length"),
-        ("rewards/cosine_scaled_reward", "cosine_scaled"),
-        ("reward", "reward"),
-        ("奖励_score", "奖励"),
-    ],
-)
-def test_heads_of_parts_of_the_reward_begin_with_their_own_words(name: str, head: str) -> None:
-    assert component_head(name) == head
-
-
-@pytest.mark.parametrize(
-    ("group", "label", "shown"),
-    [("q", "3", "group 3"), ("problem-of-2024", "3", "group 3 (problem-of-2024)"), ("p7", "p7", "group p7")],
-)
-def test_a_group_has_the_label_of_the_list_beside_its_text(group: str, label: str, shown: str) -> None:
-    sample = Sample("rollouts/1.jsonl", 1, "train", group, 1.0, "a", "q")
-    rows = sample_rows(sample, 100, True, False, None, label)
-    assert "".join(part for part, _ in rows[1]).endswith(f"  {shown}")

@@ -49,7 +49,6 @@ def shown(color: Color, theme: str, colours: int) -> ColorTriplet:
         return Color.parse(XTERM_16[color.number]).get_truecolor()
     if colours == 256:
         number = color.downgrade(ColorSystem.EIGHT_BIT).number
-        assert number is not None
         return EIGHT_BIT_PALETTE[number]
     return color.get_truecolor()
 
@@ -76,7 +75,6 @@ def lab(color: ColorTriplet, vision: str) -> np.ndarray:
 
 def least_contrast(theme: str, role: Role, colours: int) -> float:
     style = themes.style(theme, role)
-    assert style.color is not None
     if style.color.is_default:  # readable on the terminal's own background, or reversed
         assert style.bgcolor is None
         return 21.0
@@ -110,7 +108,6 @@ def test_raw_values_are_seen_and_are_fainter_than_their_curve(theme: str) -> Non
     hues = {}
     for role in (*SERIES_ROLES, *DIM_ROLES):
         color = themes.style(theme, role).color
-        assert color is not None
         _, a, b = lab(color.get_truecolor(), "usual")
         hues[role] = a, b
     for dim, curve in zip(DIM_ROLES, SERIES_ROLES, strict=True):
@@ -136,7 +133,6 @@ DISTINCT = {"ansi": 4, "ansi-light": 5, "ansi-dark": 6}
 def shades(theme: str, role: Role, colours: int) -> list[ColorTriplet]:
     """Return the colours that a role may have: the foreground of the terminal is unknown."""
     color = themes.style(theme, role).color
-    assert color is not None
     if not color.is_default:
         return [shown(color, theme, colours)]
     names = {"ansi": ("#000000", "#e5e5e5", "#ffffff"), "ansi-light": ("#000000",)}[theme]
@@ -186,7 +182,6 @@ def test_alerts_differ_from_curves(theme: str, colours: int) -> None:
 def test_names_in_16_colours(text: str, parts: tuple[str, ...]) -> None:
     """They are in the plain foreground after a mark in the colour of the curve."""
     plain = themes.style("ansi-light", Role.TEXT)
-    assert plain.color is not None
     assert plain.color.is_default
     pieces = segments(((text, Role.SERIES_1),), "ansi-light")
     assert tuple(piece.text for piece in pieces) == parts
@@ -204,7 +199,6 @@ def test_levels_of_heat_differ(theme: str) -> None:
 @pytest.mark.parametrize("theme", BACKGROUNDS)
 def test_a_blank_is_never_reversed(theme: str) -> None:
     blank, cursor = segments(((" ", Role.ACCENT), ("▌", Role.ACCENT)), theme)
-    assert blank.style is not None
     assert not blank.style.reverse
     assert blank.style.bgcolor is None or blank.style.bgcolor.is_default
     assert cursor.style == themes.style(theme, Role.ACCENT)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.value_cases import values_of
 
 from tuimon import vocabulary
 from tuimon.draw.numbers import format_value
@@ -84,27 +85,33 @@ def test_concepts_and_phases_of_names_of_frameworks() -> None:
     assert {name: phase.id for name in PHASES if (phase := phase_of(name)) is not None} == PHASES
 
 
-@pytest.mark.parametrize(
-    ("name", "unit", "phase"),
-    [
-        ("time/rollout_ms", "ms", "rollout"),
-        ("time/rollout(ms)", "ms", "rollout"),
-        ("time/rolloutMs", "ms", "rollout"),
-        ("timing_ms/gen", "ms", "gen"),
-        ("timing_ms/RefPolicy", "ms", "RefPolicy"),
-        ("timing_s/gen", "s", "gen"),
-        ("timing/rollout_msec", "ms", "rollout"),
-        ("rollout_time_ms", "ms", "rollout"),
-        ("rollout_time [ms]", "ms", "rollout"),
-        ("perf/actor_train_time_us", "us", "actor_train"),
-        ("timers/learn_time_seconds", "s", "learn"),
-        ("time_metrics/data_loading(s)", "s", "data_loading"),
-    ],
-)
-def test_a_unit_of_time_is_no_part_of_the_phase(name: str, unit: str, phase: str) -> None:
-    result = phase_of(name)
-    assert result is not None
-    assert (result.name, classify(name).unit) == (phase, unit)
+test_values = values_of(globals())
+
+
+def unit_and_phase(name: str) -> tuple[str, str]:
+    return classify(name).unit, phase_of(name).name
+
+
+def nested(child: str, parent: str) -> bool:
+    return is_nested(phase_of(child), phase_of(parent))
+
+
+def part_of(name: str) -> str:
+    return phase_of(name).part
+
+
+def memory(name: str) -> tuple[str, bool, float] | None:
+    tag = memory_of(name)
+    return tag and (tag.kind, tag.fraction, tag.scale)
+
+
+def number_of_keys(names: list[str]) -> int:
+    return len({merge_key(name) for name in names})
+
+
+def facets(template: str, name: str) -> dict[str, str] | None:
+    match = re.fullmatch(parse(template).regex, name)
+    return {key: value for key, value in match.groupdict().items() if value is not None} if match else None
 
 
 def test_all_1128_documented_roll_names_are_known() -> None:
@@ -119,7 +126,6 @@ def test_every_part_of_memory_and_time_tags_is_parsed(infix: str) -> None:
         parts = name.split("/")
         if name.startswith("memory/"):
             tag = memory_of(name)
-            assert tag is not None
             assert tag.cpu == name.startswith("memory/cpu/")
             place = ["cpu", *tag.phase.split("/")] if tag.cpu else tag.phase.split("/")
             ends = [tag.kind] if tag.cpu else [tag.load, tag.kind, str(tag.device)]
@@ -127,7 +133,6 @@ def test_every_part_of_memory_and_time_tags_is_parsed(infix: str) -> None:
             assert tag.fraction == any(part.endswith("_frac") for part in parts)
         elif name.startswith("time/") and parts[-1] in ("total", "execute", "onload", "offload"):
             phase = phase_of(name)
-            assert phase is not None
             assert ["time", *phase.name.split("."), phase.part] == parts
 
 
@@ -154,34 +159,6 @@ def test_facets() -> None:
 
 
 @pytest.mark.parametrize(
-    ("child", "parent", "nested"),
-    [
-        ("time/actor_infer/generate/total", "time/step_rollout", True),
-        ("time/critic/train_step/total", "time/step_train", True),
-        ("time/reference/compute_log_probs/total", "time/ref_log_probs_values_reward", True),
-        ("time/compute_values/total", "time/old_log_probs_values", True),
-        ("time/reward-math/compute_rewards/total", "time/ref_log_probs_values_reward", True),
-        ("time/actor_train/do_checkpoint/total", "time/step_train", False),
-        ("time/get_batch_cost_train", "time/step_rollout", True),
-        ("time/step_rollout", "time/get_batch_cost_train", False),
-        ("perf/actor_train_time", "perf/train_time", True),
-        ("perf/update_weights_time", "perf/train_time", False),
-        (
-            "timing/train/prepare_for_generation/transfer_and_update_weights",
-            "timing/train/prepare_for_generation/total",
-            True,
-        ),
-        ("timing_s/gen", "timing_s/old_log_prob", False),
-    ],
-)
-def test_timer_is_part_of_another(child: str, parent: str, nested: bool) -> None:
-    inner, outer = phase_of(child), phase_of(parent)
-    assert inner is not None
-    assert outer is not None
-    assert is_nested(inner, outer) is nested
-
-
-@pytest.mark.parametrize(
     ("name", "concept"),
     [
         ("poison_in_top5", None),
@@ -195,85 +172,10 @@ def test_name_with_a_preposition_is_of_what_stands_before_it(name: str, concept:
     assert {classify(known).concept for known in understood_metrics((name,))} == ({concept} if concept else set())
 
 
-@pytest.mark.parametrize(
-    "name", ["scheduler/math/time/generate/mean", "timing_s/agent_loop/generate_sequences/max", "system/time/gen_mean"]
-)
-def test_timer_statistics_are_not_parts_of_the_step(name: str) -> None:
-    phase = phase_of(name)
-    assert phase is not None
-    assert phase.part == "statistic"
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "fraction", "scale"),
-    [
-        ("perf/max_memory_reserved_gb", "max_reserved", False, 1),
-        ("memory(GiB)", "max_reserved", False, 1),
-        ("memory/max_reserved(%)", "max_reserved_frac", True, 0.01),
-        ("memory/max_active(GiB)", "max_allocated", False, 1),
-        ("vram_allocated", "max_allocated", False, 1),
-        ("peak_memory_reserved", "max_reserved", False, 1),
-        ("ray/node.1.gpu.3.mem_gb", "used", False, 1),
-        ("perf/cpu_memory_used_gb", "rss", False, 1),
-        ("memory/train_step/allocated_gb", "allocated", False, 1),
-        ("memory/train_step/end/allocated/0", "allocated", False, 1),
-        ("memory/train_step/peak_reserved_mb", "max_reserved", False, 1),
-        ("memory/gpu0_used_gb", "used", False, 1),
-        ("gpu_3_memory_allocated_gib", "allocated", False, 1),
-    ],
-)
-def test_memory_tags_of_other_frameworks(name: str, kind: str, fraction: bool, scale: float) -> None:
-    tag = memory_of(name)
-    assert tag is not None
-    assert (tag.kind, tag.fraction, tag.scale) == (kind, fraction, scale)
-    assert memory_of("memory/cpu/allocated_gb") is None
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("eval_loss", "eval/loss"),
-        ("loss", "train/loss", "train_history/loss"),
-        ("actor/pg_loss", "actor/pg_loss@sum"),
-        ("val_history/val_reward", "val_reward"),
-        ("val/acc@5", "val/acc_at_5"),
-    ],
-)
-def test_spellings_of_one_metric_share_a_merge_key(names: tuple[str, ...]) -> None:
-    assert len({merge_key(name) for name in names}) == 1
-
-
-def test_different_metrics_have_different_merge_keys() -> None:
-    names = ["loss", "eval_loss", "val_loss", "critic/loss", "val_history/step", "train_history/step", "TGC@1", "TGC@4"]
-    assert len({merge_key(name) for name in names}) == len(names)
-
-
 def test_long_names_take_bounded_time() -> None:
     assert classify("memory/" + "x/" * 5000 + "start/onload/allocated/0").concept == "other"
     for piece in ("reward/", "memory/start/end/", "actor/", "time/", "_val_", "a", "eval/reward.mean/", "((", "\n"):
         classify((piece * MAX_NAME)[:MAX_NAME])
-
-
-@pytest.mark.parametrize(
-    ("template", "name", "facets"),
-    [
-        ("{train/|}loss", "loss", {}),
-        ("{train/|}loss", "train/loss", {}),
-        ("{train/|}loss", "eval/loss", None),
-        ("{domain}/kl", "math/kl", {"domain": "math"}),
-        ("{domain}/kl", "a/b/kl", None),
-        ("val/{ds:**}/{q:max|min}@{k:#}", "val/a/b/max@12", {"ds": "a/b", "q": "max", "k": "12"}),
-        ("lr({a|b})", "lr(b)", {}),
-        ("lr-{~[A-Z]+}", "lr-AB", {}),
-        ("eval/{ds:~(?!x)[a-z]+}", "eval/gsm", {"ds": "gsm"}),
-        ("eval/{ds:~(?!x)[a-z]+}", "eval/x", None),
-        ("time/{{role}/|}{op:save}/**", "time/save/total", {"op": "save"}),
-    ],
-)
-def test_template_syntax(template: str, name: str, facets: dict[str, str] | None) -> None:
-    match = re.fullmatch(parse(template).regex, name)
-    groups = {key: value for key, value in match.groupdict().items() if value is not None} if match else None
-    assert groups == facets
 
 
 @pytest.mark.parametrize("template", ["{train/|loss", "loss}", "{ds:**"])

@@ -276,7 +276,6 @@ def test_half_open_connections_keep_nobody_out(log: Path) -> None:
     limit += "os.execv(sys.executable, sys.argv[1:])"
     command = [sys.executable, "-c", limit, sys.executable, "-m", "tuimon", "serve", str(log.parent), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
         address = urlsplit(process.stdout.readline().strip())
         opened = []
         for _ in range(400):
