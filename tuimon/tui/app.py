@@ -23,7 +23,6 @@ from tuimon.model.alerts import Alert
 from tuimon.model.views import Size
 from tuimon.monitor.process import ReaderProcess
 from tuimon.panels import MOST_TOGETHER, ChartOptions, header_panel
-from tuimon.run_notes import NO_NOTE, note_of
 from tuimon.store import Run, Snapshot
 from tuimon.tui import actions, opening, saved_view
 from tuimon.tui.action import Action, key_names
@@ -245,14 +244,13 @@ class TuimonApp(App[object], inherit_bindings=False):
         if header:
             self._draw_header(run, now)
         options = self.options
-        note = note_of(run.path) if run is not None else NO_NOTE
-        self.board.update(Drawing(run, now, self.state.symbols, theme, options, snapshot.alerts, note))
+        self.board.update(Drawing(run, now, self.state.symbols, theme, options))
         self.key_bar.update(run, options)
 
     def _draw_header(self, run: Run | None, now: float) -> None:
         self.header_at = time.monotonic()
         self.header.room = Size(self.size.width, HEADER_ROWS)
-        options = header_options(self.snapshot, self.state, run)
+        options = header_options(self.snapshot, self.state)
         self.header.update(Drawing(run, now, self.state.symbols, self.state.theme, options), False)
 
     @property
@@ -447,26 +445,28 @@ class TuimonApp(App[object], inherit_bindings=False):
 
     # ------------------------------------------------------------------ the mouse
 
-    def on_panel_box_selected(self, event: PanelBox.Selected) -> None:
-        for box, place in zip(self.board.boxes, self.board.places, strict=False):
-            if box is event.box:
-                self.board.selected = place.index
-                if event.zoom:
-                    self.board.zoom(not self.board.zoomed)
-                elif self.board.zoomed:
-                    explore.put_cursor(self, event.x)
+    def click_box(self, box: PanelBox, x: int, twice: bool) -> None:
+        """Select the panel of a box; put the cursor at a cell of the zoomed chart; twice: zoom, or undo it."""
+        if box in self.board.boxes:
+            self.board.selected = self.board.places[self.board.boxes.index(box)].index
+            if twice:
+                self.board.zoom(not self.board.zoomed)
+            elif self.board.zoomed:
+                explore.put_cursor(self, x)
         self.redraw()
 
-    def on_panel_box_dragged(self, event: PanelBox.Dragged) -> None:
-        if self.board.zoomed and event.cells:
-            explore.drag(self, event.cells)
+    def drag_chart(self, cells: int) -> None:
+        """Move the window of the zoomed chart as the mouse was moved with a button held down, to the right if > 0."""
+        if self.board.zoomed and cells:
+            explore.drag(self, cells)
             self.redraw()
 
-    def on_panel_box_wheeled(self, event: PanelBox.Wheeled) -> None:
+    def turn_wheel(self, x: int, up: bool, sideways: bool) -> None:
+        """Zoom or pan the zoomed chart around a cell, or turn the page. sideways: with shift or ctrl."""
         if self.board.zoomed:
-            explore.wheel(self, event.x, event.up, event.sideways)
+            explore.wheel(self, x, up, sideways)
         else:
-            self.board.turn(-1 if event.up else 1)
+            self.board.turn(-1 if up else 1)
         self.redraw()
 
     def save_view(self) -> None:
