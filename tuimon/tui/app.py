@@ -71,26 +71,7 @@ class TuimonApp(App[object], inherit_bindings=False):
     ]
     ENABLE_COMMAND_PALETTE = False  # or else Textual binds a key of its own; the action "palette" has the key
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {ActionProvider}
-    CSS = """
-    * { scrollbar-size: 0 0; }
-    Screen { background: ansi_default; color: ansi_default; layout: vertical; }
-    InputLine { height: 1; }
-    InputLine Static { width: auto; color: ansi_bright_blue; }
-    InputLine Input { height: 1; width: 1fr; border: none; padding: 0; background: ansi_default; color: ansi_default; }
-    CommandPalette { background: transparent; color: ansi_default; }
-    CommandPalette > Vertical, CommandPalette > Vertical:dark { background: ansi_default; margin-top: 2; }
-    CommandPalette #--input { background: ansi_default; border: hkey ansi_bright_blue; }
-    CommandPalette SearchIcon { display: none; }
-    CommandPalette > .command-palette--help-text { color: transparent; text-style: not bold; }
-    CommandInput, CommandInput:focus { color: ansi_default; background: ansi_default; padding-left: 1; }
-    CommandList, CommandList:focus {
-        background: ansi_default; color: ansi_default; border: none; border-bottom: hkey ansi_bright_blue;
-    }
-    CommandList > .option-list--option { color: ansi_default; background: ansi_default; }
-    CommandList > .option-list--option-highlighted {
-        color: ansi_bright_white; background: ansi_blue; text-style: none;  /* bold black would be grey */
-    }
-    """
+    CSS_PATH = Path(__file__).with_name("app.tcss")
 
     def __init__(
         self,

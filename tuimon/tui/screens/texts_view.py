@@ -49,14 +49,6 @@ class TextsScreen(TableScreen[SampleTable]):
     WHERE = "texts"
     PROMPT = "texts"
     PLACEHOLDER = "text  re:expression  format<1  length>512"
-    CSS = """
-    #texts { width: 1fr; height: 1fr; layout: vertical; }
-    #texts.wide { layout: horizontal; }
-    #texts.wide TableGrid { width: 45%; height: 1fr; }
-    #texts.groups TableGrid { width: 60%; }
-    #texts.wide Vertical { margin-left: 1; }
-    #texts TableGrid { height: 40%; width: 1fr; }
-    """
 
     def __init__(self, actions: tuple[Action, ...], paths: tuple[str, ...], step: int | None) -> None:
         """paths: directories that are searched; step: step to begin at, None: the last."""
