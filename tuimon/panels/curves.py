@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from tuimon.panels._charts.curve_panel import CurvePanel
+from tuimon.text_tables import table_rows
 
 
-def _panels(table: str) -> Iterator[CurvePanel]:
-    for line in table.splitlines():
-        if line and not line.startswith("#"):
-            id, title, order, concepts, kind = map(str.strip, line.split("|"))
-            scale = "auto" if kind == "auto" else "linear"
-            yield CurvePanel(id, title, int(order), tuple(concepts.split()), scale=scale, named=kind == "named")
+def _panels() -> Iterator[CurvePanel]:
+    for id, title, order, concepts, kind in table_rows(__file__, "curves.txt"):
+        scale = "auto" if kind == "auto" else "linear"
+        yield CurvePanel(id, title, int(order), tuple(concepts.split()), scale=scale, named=kind == "named")
 
 
-PANELS = tuple(_panels(Path(__file__).with_name("curves.txt").read_text("utf-8")))
+PANELS = tuple(_panels())
 REWARD, LOSS, SUCCESS = (next(panel for panel in PANELS if panel.id == id) for id in ("reward", "loss", "success"))
 """Rewards, losses, and fractions of correct results, each of training and of validation."""
