@@ -6,7 +6,7 @@ import pytest
 from support.tables import table_rows
 
 from tuimon.model.ranks import RankRow
-from tuimon.panels.lists.rank_rows import rank_columns
+from tuimon.panels.lists.rank_rows import COLUMNS
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from tuimon.panels.lists.rank_rows import rank_columns
 )
 def test_the_last_line_begins_with_its_message(line: str, shown: str) -> None:
     row = RankRow("", 11, "node02", 3, "run", 0.0, line=line)
-    text = "".join(span[0] for span in table_rows(rank_columns(), [row], 90)[1])
+    text = "".join(span[0] for span in table_rows(COLUMNS, [row], 90)[1])
     assert text.rstrip().endswith("  " + shown)
 
 
@@ -31,7 +31,7 @@ def test_the_last_line_begins_with_its_message(line: str, shown: str) -> None:
 )
 def test_quantities_have_units_and_a_long_loss_is_rounded(written: str, shown: str) -> None:
     row = RankRow("", 5, "node01", 5, "run", 0.0, own=0.314, wait=0.25, memory=0.58, loss=written)
-    head, cells = ("".join(text for text, _ in part) for part in table_rows(rank_columns(), [row], 100))
+    head, cells = ("".join(text for text, _ in part) for part in table_rows(COLUMNS, [row], 100))
     assert shown in cells
     assert "E+" not in cells
     for quantity, value in (("own s", ".314"), ("wait s", ".250"), ("mem", "58%")):
@@ -40,6 +40,6 @@ def test_quantities_have_units_and_a_long_loss_is_rounded(written: str, shown: s
 
 def test_a_column_that_does_not_fit_is_left_out() -> None:
     row = RankRow("", 11, "node02", 3, "slow", 0.0, step=40, own=0.476, wait=0.055, loss="1.9354")
-    head, cells = ("".join(text for text, _ in part) for part in table_rows(rank_columns(), [row], 45))
+    head, cells = ("".join(text for text, _ in part) for part in table_rows(COLUMNS, [row], 45))
     assert head.split() == ["rank", "node", "gpu", "state", "step", "own", "s"]
     assert cells.split() == ["11", "node02", "3", "SLOW", "40", ".476"]
