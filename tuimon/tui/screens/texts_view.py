@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
 
+from tuimon.draw.rows import wrap_text
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels import plural
 from tuimon.samples.export import group_of, shown_lines
@@ -28,7 +29,7 @@ from tuimon.tui.screens.document import Document
 from tuimon.tui.screens.table import TableScreen
 from tuimon.tui.screens.text_choice import GROUPS, Choice, Place
 from tuimon.tui.screens.text_list import SampleTable
-from tuimon.tui.screens.text_pane import difference_rows, sample_rows, wrap_text
+from tuimon.tui.screens.text_pane import difference_rows, sample_rows
 from tuimon.tui.screens.work_screen import UNQUEUED
 from tuimon.tui.state import ViewState
 
