@@ -136,3 +136,11 @@ def test_a_list_names_the_log_files_of_items_at_one_step() -> None:
         "125 380 bytes 8×16",
     ]
     assert len(detail_rows(tag, 80, 3, HEAT, 125, None, False)) == 3
+
+
+def test_a_text_of_wide_characters_is_shown_in_full() -> None:
+    tag, text = Tag(Kind.TEXT, "sample"), "模型写了一句很长的话" * 5
+    tag.add(Item(Kind.TEXT, "sample", 3, 8, "", text))
+    head, *rows = lines(detail_rows(tag, 24, 20, HEAT, 3, None, False))
+    assert head.strip() == "step 3"
+    assert "".join(row.strip() for row in rows) == text

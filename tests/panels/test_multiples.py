@@ -9,15 +9,14 @@ from tuimon.draw.window import Window
 from tuimon.model.views import Size, Symbols
 from tuimon.panels.lists.multiples import (
     LEAST,
+    Limits,
     chart,
     common_limits,
     common_metrics,
     comparable,
     first_metric,
     grid,
-    limits_of,
     name_in,
-    steps_of,
     with_metric,
 )
 from tuimon.panels.lists.runs import Listing
@@ -33,10 +32,9 @@ def test_metrics_and_limits_of_runs_that_spell_them_in_another_way() -> None:
     runs = runs_of(*series, names=list(logged))
     assert [name_in(run, "train/loss") for run in runs] == ["train/loss", "loss", ""]
     assert with_metric(runs, "train/loss") == runs[:2]
-    assert limits_of(runs, "train/loss") == (-2.0, 3.0)
-    assert limits_of(runs, "train/reward") == (0.0, 4.0)
-    assert limits_of(runs, "elsewhere") is None
-    assert steps_of(runs, "elsewhere") is None
+    assert common_limits(runs, "train/loss").y == (-2.0, 3.0)
+    assert common_limits(runs, "train/reward").y == (0.0, 4.0)
+    assert common_limits(runs, "elsewhere") == Limits()
     assert common_metrics(runs)[-1] == "accuracy", "that of one run comes last"
     assert len(common_metrics(runs)) == 3
     assert first_metric(runs[2:], runs[2]) == "accuracy"

@@ -27,7 +27,7 @@ from tuimon.model.ranks import RankRow
 from tuimon.model.views import Role, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels.lists.hparam_rows import different_settings
-from tuimon.panels.lists.rank_rows import rank_columns
+from tuimon.panels.lists.rank_rows import COLUMNS
 from tuimon.panels.lists.run_groups import RunGroup, group_row, group_values
 from tuimon.panels.lists.run_selection import (
     count_alerts,
@@ -243,7 +243,7 @@ def test_the_sorted_column_is_visible_in_a_narrow_terminal() -> None:
 )
 def test_quantities_have_units_and_a_long_loss_is_rounded(written: str, shown: str) -> None:
     row = RankRow("", 5, "node01", 5, "run", 0.0, own=0.314, wait=0.25, memory=0.58, loss=written)
-    head, cells = ("".join(text for text, _ in part) for part in table_rows(rank_columns(), [row], 100))
+    head, cells = ("".join(text for text, _ in part) for part in table_rows(COLUMNS, [row], 100))
     assert shown in cells
     assert "E+" not in cells
     for quantity, value in (("own s", ".314"), ("wait s", ".250"), ("mem", "58%")):
@@ -252,6 +252,6 @@ def test_quantities_have_units_and_a_long_loss_is_rounded(written: str, shown: s
 
 def test_a_column_that_does_not_fit_is_left_out() -> None:
     row = RankRow("", 11, "node02", 3, "slow", 0.0, step=40, own=0.476, wait=0.055, loss="1.9354")
-    head, cells = ("".join(text for text, _ in part) for part in table_rows(rank_columns(), [row], 45))
+    head, cells = ("".join(text for text, _ in part) for part in table_rows(COLUMNS, [row], 45))
     assert head.split() == ["rank", "node", "gpu", "state", "step", "own", "s"]
     assert cells.split() == ["11", "node02", "3", "SLOW", "40", ".476"]

@@ -17,7 +17,7 @@ from tuimon.panels import why_empty
 from tuimon.panels._charts.captions import labels_of
 from tuimon.panels._text import change_span
 from tuimon.panels.lists.metric_rows import metric_columns
-from tuimon.panels.lists.rank_rows import rank_columns
+from tuimon.panels.lists.rank_rows import COLUMNS
 from tuimon.reader.checkpoints import checkpoint_step
 from tuimon.vocabulary import classify
 
@@ -55,7 +55,7 @@ def chosen_by(pattern: str) -> list[str]:
 
 def last_line(line: str) -> str:
     row = RankRow("", 11, "node02", 3, "run", 0.0, line=line)
-    return text(table_rows(rank_columns(), [row], 90)[1]).rstrip().rpartition("   ")[2].strip()
+    return text(table_rows(COLUMNS, [row], 90)[1]).rstrip().rpartition("   ")[2].strip()
 
 
 def change_in_ascii(change: float, flat: bool) -> str:

@@ -154,11 +154,12 @@ class MadeRuns:
         return panel.view(run, size, now, Symbols.BRAILLE, options), size, panel.relevant(run)
 
     def _options(self, run: Run, **given: Any) -> ChartOptions:
-        """Return options. window: [span, end]; runs by their names; notes: {step: text}; alerts: {metric: step}."""
+        """Return options. window: [span, end]; runs by their names; notes: {step: text}; alerts: {metric: step};
+        critical: metrics with a critical alert."""
         chosen = [self._of[name] for name in given.pop("overlay", ())]
         failed = {self._of[name].id for name in given.pop("failed", ())}
         grouped, named = given.pop("grouped", False), given.pop("notes", {})
-        alerts = given.pop("alerts", {})
+        severities = {"warning": given.pop("alerts", {}), "critical": dict.fromkeys(given.pop("critical", ()))}
         if "window" in given:
             given["window"] = Window(*given["window"])
         if "base" in given:
@@ -168,7 +169,11 @@ class MadeRuns:
         return ChartOptions(
             overlay=overlay_lines(chosen, self.runs, grouped, failed=failed) if chosen else (),
             note=RunNote(steps=tuple(StepNote(int(step), words) for step, words in named.items())),
-            alerts=tuple(Alert("spike", "warning", run.id, metric, step, "") for metric, step in alerts.items()),
+            alerts=tuple(
+                Alert("spike", severity, run.id, metric, step, "")
+                for severity, steps in severities.items()
+                for metric, step in steps.items()
+            ),
             **given,
         )
 

@@ -88,6 +88,23 @@ def wrap_row(row: Iterable[Span], width: int, most: int) -> list[Row]:
     return [join(line) for line in stripped][: max(most, 0)]
 
 
+def wrap_text(text: str, width: int) -> list[str]:
+    """Split cleaned text into pieces of at most `width` cells, after a blank where there is one."""
+    width = max(width, 2)
+    pieces: list[str] = []
+    start = 0
+    while start < len(text):
+        end = min(start + width, len(text))
+        while (cells := cell_width(text[start:end])) > width:
+            end -= max((cells - width) // 2, 1)
+        blank = text.rfind(" ", start + 1, end) if end < len(text) else -1
+        if blank > start + width // 2:
+            end = blank + 1
+        pieces.append(text[start:end])
+        start = end
+    return pieces or [""]
+
+
 def _pieces(text: str, width: int) -> Iterator[str]:
     for word in re.findall(r"\S+\s*|\s+", text):
         if cell_width(word.rstrip()) <= width:

@@ -56,6 +56,29 @@ class Column(Struct, Generic[Item], frozen=True):
         return ["".join(text for text, _ in self.show(item, _WIDEST)).strip() for item in items]
 
 
+def text_column(
+    id: str,
+    head: str,
+    text: Callable[[Item], Span | str],
+    least: int,
+    keep: int = KEPT,
+    role: Role = Role.MUTED,
+    cut: str = "start",
+    **more: Any,
+) -> Column[Item]:
+    """Return a column of texts, which have their own roles or this one; "" is no value. cut: see `fit`."""
+
+    def span(item: Item) -> Span:
+        found = text(item)
+        return (found, role) if isinstance(found, str) else found
+
+    def show(item: Item, width: int) -> Row:
+        own, role = span(item)
+        return ((fit(own, min(cell_width(own), width), cut), role),) if own else ()
+
+    return Column(id, head, lambda item: span(item)[0], show, least, keep, **more)
+
+
 class TextColumn(Struct, frozen=True):
     """A column of cleaned texts, a cell for each row."""
 
@@ -200,15 +223,10 @@ def aligned(
 
 
 def _place_column(rows: Sequence[Sequence[Span]], place: int, least: int, right: bool) -> Column[Sequence[Span]]:
-    def text(row: Sequence[Span]) -> str:
-        return row[place][0] if place < len(row) else ""
-
-    def show(row: Sequence[Span], room: int) -> Row:
-        return ((fit(text(row), min(cell_width(text(row)), room), "ends"), row[place][1]),) if text(row) else ()
-
-    wide = max(cell_width(text(row)) for row in rows)
+    wide = max(cell_width(row[place][0]) if place < len(row) else 0 for row in rows)
     wish = ((KEPT - len(rows[0]) - 1, wide),) if least else ()
-    return Column(str(place), "", text, show, min(least or wide, wide), KEPT - place, wish, right=right)
+    text, keep = (lambda row: row[place] if place < len(row) else ""), KEPT - place
+    return text_column(str(place), "", text, min(least or wide, wide), keep, cut="ends", wish=wish, right=right)
 
 
 def cursor_sign(selected: bool) -> Span:

@@ -35,8 +35,7 @@ def _rows(
             yield ()
         size = Size(width, _HEADER)
         alerts = [alert for alert in snapshot.alerts if alert.run == run.id and alert.active]
-        alarms = sum(alert.severity == "critical" for alert in alerts)
-        header = header_panel().view(run, size, now, symbols, replace(options, alarms=alarms))
+        header = header_panel().view(run, size, now, symbols, replace(options, alerts=snapshot.alerts))
         yield from render(header, size, symbols)
         for alert in alerts:
             if alert.severity != "info":

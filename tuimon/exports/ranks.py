@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tuimon.draw.numbers import format_value
 from tuimon.draw.table import Column, TextColumn, TextTable
 from tuimon.model.ranks import JobRanks, RankRow, all_well
-from tuimon.panels.lists.rank_rows import rank_columns
+from tuimon.panels.lists.rank_rows import COLUMNS
 from tuimon.redact import redacted_text
 from tuimon.store import Snapshot
 from tuimon.text import clean
@@ -20,7 +20,7 @@ _MOST_LINES, _STRANGE = 16, 50.0
 def rank_table(job: JobRanks) -> TextTable:
     """Return the table of the strangest ranks, without the columns that have no value."""
     rows = job.rows[:_MOST_ROWS]
-    own = {column.id: TextColumn(column.head, _cells(column, rows), left=not column.right) for column in rank_columns()}
+    own = {column.id: TextColumn(column.head, _cells(column, rows), left=not column.right) for column in COLUMNS}
     names = own.pop("rank").cells
     own["line"] = TextColumn("evidence or last line", [_evidence(row) for row in rows], left=True, wraps=True)
     left = len(job.rows) - _MOST_ROWS

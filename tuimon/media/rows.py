@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from tuimon.draw.numbers import format_value
-from tuimon.draw.rows import fit_row
+from tuimon.draw.rows import fit_row, wrap_text
 from tuimon.draw.table import aligned
 from tuimon.media import Distribution, Item, PrecisionRecall, Setting
 from tuimon.media.library import Tag, content_of
@@ -178,9 +178,7 @@ def _symbols(plain: bool) -> Symbols:
 def _text(item: Item, text: str, width: int) -> list[Row]:
     rows: list[Row] = [((f" step {item.step}", Role.MUTED),)]
     for line in redacted_text(text).split("\n")[:_TEXT_LINES]:
-        shown = clean(line)
-        pieces = [shown[start : start + width - 2] for start in range(0, len(shown), width - 2)] or [""]
-        rows += [((f" {piece}", Role.TEXT),) for piece in pieces]
+        rows += [((f" {piece}", Role.TEXT),) for piece in wrap_text(clean(line), width - 2)]
     return rows
 
 

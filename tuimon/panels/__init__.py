@@ -1,9 +1,9 @@
 """Panels of the dashboard: each is a pure function from a run to a view.
 
 A panel is a module of this package with a PANEL (or PANELS), which is an instance of Panel. A panel that draws
-metrics as curves is one line in curves.py:
+metrics as curves is a row of curves.txt:
 
-    CurvePanel("kl", "KL", 30, ("kl.ref", "kl.old"))
+    kl | KL | 30 | kl.ref kl.old |
 
     for panel in arrange(run):                         the panels that are relevant for this run
         view = panel.view(run, Size(66, 14), time.time(), Symbols.BRAILLE)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from tuimon.analysis.metric_filter import nearest
 from tuimon.draw.rows import wrap_row
@@ -32,56 +34,21 @@ class Topic(Struct, frozen=True):
 
 
 _MAX_NEAREST = 5
-_MEASURED = "W&B, SwanLab and Trackio measure GPUs by themselves, MLflow after mlflow.enable_system_metrics_logging()"
-TOPICS = (
-    Topic(
-        "GPU memory",
-        frozenset({"memory", "mem", "gpu", "vram", "cuda", "oom", "allocated", "reserved"}),
-        ("gpu.",),
-        f"ROLL logs it with ROLL_DEBUG=1, verl as perf/max_memory_allocated_gb; {_MEASURED}",
-        frozenset({"gpu_memory", "gpu_moments", "gpu_peak"}),
-    ),
-    Topic(
-        "phase times",
-        frozenset({"phase", "phases", "time", "times", "timing", "timer", "timers", "latency", "duration", "timing_s"}),
-        ("time.",),
-        "verl logs them as timing_s/…, ROLL as time/…; any metric time/<phase> in seconds is read",
-        frozenset({"phase_latency", "phase_history"}),
-    ),
-    Topic(
-        "KL divergence",
-        frozenset({"kl", "kl_loss", "kld"}),
-        ("kl.",),
-        "verl logs it with use_kl_loss=True, TRL's GRPO with beta above 0; kl or kl_loss is read from any trainer",
-        frozenset({"kl"}),
-    ),
-    Topic(
-        "reward",
-        frozenset({"reward", "rewards", "score", "return"}),
-        ("reward.", "success."),
-        "it is read as reward, score or accuracy; supervised training has none",
-        frozenset({"reward"}),
-    ),
-    Topic(
-        "validation",
-        frozenset({"val", "eval", "validation", "test", "evaluation"}),
-        ("reward.val", "success.val", "loss.val"),
-        "it appears after the first evaluation (verl: trainer.test_freq, Hugging Face: eval_strategy)",
-    ),
-    Topic(
-        "system metrics",
-        frozenset({"utilisation", "utilization", "power", "watts", "temperature", "temp", "network", "disk", "cpu"}),
-        ("machine",),
-        _MEASURED,
-        frozenset({"system_metrics"}),
-    ),
-)
+
+
+@cache
+def _topics() -> tuple[Topic, ...]:
+    """Return the rows of topics.toml."""
+    import tomllib  # not needed at the start
+
+    rows = tomllib.loads(Path(__file__).with_name("topics.toml").read_text("utf-8"))
+    return tuple(convert({"name": name, **row}, Topic) for name, row in rows.items())
 
 
 def why_no_match(query: str, run: Run) -> list[str]:
     """Return sentences about a filter that matches no metric of a run: what the log lacks, and the nearest names."""
     words = frozenset(query.lower().replace("/", " ").replace("*", " ").split())
-    asked = [topic for topic in TOPICS if words & topic.words and not _logged(topic.concepts, run)]
+    asked = [topic for topic in _topics() if words & topic.words and not _logged(topic.concepts, run)]
     sentences = [_why_empty(topic) for topic in asked]
     near = nearest(query, run.metrics, _MAX_NEAREST)
     return [*sentences, *([f"The nearest names are {', '.join(map(clean, near))}."] if near else [])]
@@ -110,7 +77,7 @@ def why_empty(id: str, title: str) -> str:
     """Return a sentence about a panel for which a run has no data."""
     if id == "machine":
         return "Shown while the run is active, for the GPUs of this machine (NVIDIA: pip install 'tuimon[gpu]')."
-    topic = next((topic for topic in TOPICS if id in topic.panels), None)
+    topic = next((topic for topic in _topics() if id in topic.panels), None)
     return f"This run logs no {title}." if topic is None else _why_empty(topic)
 
 

@@ -10,7 +10,7 @@ from tuimon.analysis.log_files import damage_of
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.analysis.run_states import state_sign, state_words
+from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import day, percentage
 from tuimon.draw.numbers import format_bytes, format_duration, format_value, thousands
 from tuimon.draw.rows import row_width
@@ -44,7 +44,7 @@ class Header(Panel, frozen=True):
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> TextView:
         """Return two rows: name, state and evidence; then the facts about progress, as many as fit."""
         report = progress_of(run, now)
-        state: Row = (_state(report, options.alarms),)
+        state: Row = (_state(report, critical_count(options.alerts, run.id)),)
         verdicts: list[Row] = []
         if run.ranks is not None and run.ranks.short:
             verdicts.append(((clean(run.ranks.short, _LONGEST_VERDICT), Role.CRITICAL),))

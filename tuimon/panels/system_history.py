@@ -30,6 +30,7 @@ from tuimon.panels._charts.panel import Panel
 from tuimon.panels._metrics import curve_or_none
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
+from tuimon.text_tables import table_rows
 
 _PREFIX = re.compile(r"(?:__swanlab__\.|system[./])?(?:(?P<rank>rank\d+)/)?(?P<rest>.*?)(?:/l:(?P<label>.+))?")
 _MLFLOW_NODE = re.compile(r"(?P<node>[^/]+)/(?P<rest>(?:gpu_\d+|cpu|system_memory|disk|network)_[a-z_]+)")
@@ -54,37 +55,22 @@ IDLE, WORKING = 0.05, 0.5
 HOT = 85.0
 """Degrees Celsius; data-centre GPUs throttle a few degrees above."""
 _PERCENT, _MIB = 0.01, float(1 << 20)
-_ACCELERATORS = (
-    (Quantity("util", _PERCENT), "gpu ptc pct utilization utilization_percentage dutyCycle neuroncore_utilization"),
-    (Quantity("util", _PERCENT), "utilization.gpu"),
-    (Quantity("memory", _PERCENT), "memoryAllocated mem.ptc mem.pct memory_usage_percentage memoryUsage"),
-    (Quantity("memory", _PERCENT), "memory.used_percent"),
-    (Quantity("memory"), "memory_usage"),
-    (Quantity("temp"), "temp temperature.gpu"),
-    (Quantity("power"), "powerWatts power power_usage_watts power.draw"),
-    (Quantity("clock"), "smClock sm_clock clocks.sm clocks.current.sm"),
-    (Quantity("throttle"), "throttle_thermal throttle_hw_slowdown clocks_throttle_reasons.hw_thermal_slowdown"),
-    (Quantity("throttle"), "clocks_event_reasons.hw_thermal_slowdown"),
-    (Quantity("soft throttle"), "clocks_throttle_reasons.sw_thermal_slowdown clocks_event_reasons.sw_thermal_slowdown"),
-    (Quantity("reasons"), "clocks_throttle_reasons.active clocks_event_reasons.active"),
-)
-"""(quantity, its names) of accelerators."""
 _USED = Quantity("used", _PERCENT)
-_HOST = (
-    ("CPU", _USED, "cpu cpu.pct cpu/utilization cpu_utilization_percentage"),
-    ("RAM", _USED, "memory_percent memory mem mem.pct memory/percent system_memory_usage_percentage"),
-    ("disk", _USED, "disk disk_usage_percentage"),
-    ("net in", Quantity("rate", _MIB), "network/recv_mb_per_sec"),
-    ("net in", Quantity("rate", 1e6, True), "network_receive_megabytes"),
-    ("net out", Quantity("rate", _MIB), "network/sent_mb_per_sec"),
-    ("net out", Quantity("rate", 1e6, True), "network_transmit_megabytes"),
-    ("disk in", Quantity("rate", _MIB), "disk/read_mb_per_sec"),
-    ("disk out", Quantity("rate", _MIB), "disk/write_mb_per_sec"),
-)
-"""(title, quantity, its names) of the host, in the order in which they are displayed."""
-_OF_ACCELERATOR = {name: quantity for quantity, names in _ACCELERATORS for name in names.split()}
-_OF_HOST = {name: (title, quantity) for title, quantity, names in _HOST for name in names.split()}
-_ORDER = tuple(dict.fromkeys(title for title, *_ in _HOST))
+
+
+def _known_names() -> dict[str, dict[str, Quantity]]:
+    """Return the names of system_metrics.txt by device, and how to read them."""
+    known: dict[str, dict[str, Quantity]] = {}
+    for device, kind, factor, names in table_rows(__file__, "system_metrics.txt"):
+        scale, _, counter = factor.partition(" ")
+        quantity = Quantity(kind, float(scale), bool(counter))
+        known[device] = known.get(device, {}) | dict.fromkeys(names.split(), quantity)
+    return known
+
+
+_OF_HOST = _known_names()
+_OF_ACCELERATOR = _OF_HOST.pop("accelerator")
+_ORDER = tuple(_OF_HOST)
 _NETWORK = {"network.recv": "net in", "network.sent": "net out"}
 """W&B counts bytes, SwanLab measures KiB/s, under the same name."""
 
@@ -141,7 +127,7 @@ def _of_host(name: str, rest: str) -> tuple[str, Quantity | None]:
         if disk["what"] == "usagePercent":
             return "disk", _USED
         return f"disk {disk['what']}", Quantity("rate", _MIB, True)
-    return _OF_HOST.get(rest, ("", None))
+    return next(((title, names[rest]) for title, names in _OF_HOST.items() if rest in names), ("", None))
 
 
 _IDLE_FOR = 60.0

@@ -26,6 +26,7 @@ from tuimon.panels._metrics import curve_or_none
 from tuimon.panels.phases import step_seconds
 from tuimon.store import Run
 from tuimon.store.arrays import median
+from tuimon.text_tables import table_rows
 
 RECENT = 20
 """Points of which the medians are taken."""
@@ -46,24 +47,9 @@ class Part(Struct, frozen=True):
     what_for: str = ""
 
 
-PARTS = (
-    Part("trainer", "waits", ("fully_async/trainer/idle_ratio", "perf/wait_time_ratio"), True, "for rollouts"),
-    Part(
-        "trainer",
-        "waits",
-        (
-            "time/wait_for_batch",
-            "train_wait_time",
-            "exposed_generation",
-            "wait_for_generation_buffer",
-            "queue_wait_time_s",
-        ),
-        what_for="for rollouts",
-    ),
-    Part("rollout", "waits", ("fully_async/rollouter/idle_ratio",), True, "for the trainer"),
-    Part("rollout", "waits", ("time/wait_for_ckpt", "time/wait_for_policy"), what_for="for the trainer"),
-    Part("reward", "takes", ("timing_s/reward", "perf/reward_time", "time/reward")),
-    Part("sync", "takes", ("timing_s/param_sync", "update_weights_time", "weight_sync", "broadcast_weights")),
+PARTS = tuple(
+    Part(name, words, tuple(ends.split()), form == "share", what_for)
+    for name, words, what_for, form, ends in table_rows(__file__, "waiting.txt")
 )
 """Of several with one name, the first that is logged."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tuimon.text_tables import table_rows
 from tuimon.tui.ascii_mode import ascii_only
 
 if TYPE_CHECKING:
@@ -61,9 +61,8 @@ def footer(actions: Iterable[Action], place: str) -> tuple[Action, ...]:
 @cache
 def _footers() -> dict[str, list[tuple[str, str]]]:
     """Return the ids and labels of footers.txt by screen and view."""
-    text = (Path(__file__).parent / "actions" / "footers.txt").read_text("utf-8")
-    lines = [line.partition(" | ") for line in text.splitlines() if line and not line.startswith("#")]
-    parts = ((place, (entry.partition(" ") for entry in entries.split(", "))) for place, _, entries in lines)
+    rows = table_rows(__file__, "actions/footers.txt")
+    parts = ((place, (entry.partition(" ") for entry in entries.split(", "))) for place, entries in rows)
     return {place: [(id, label) for id, _, label in entries] for place, entries in parts}
 
 

@@ -23,7 +23,6 @@ from tuimon.model.alerts import Alert
 from tuimon.model.views import Size
 from tuimon.monitor.process import ReaderProcess
 from tuimon.panels import MOST_TOGETHER, ChartOptions, header_panel
-from tuimon.run_notes import NO_NOTE, note_of
 from tuimon.store import Run, Snapshot
 from tuimon.tui import actions, opening, saved_view
 from tuimon.tui.action import Action, key_names
@@ -72,26 +71,7 @@ class TuimonApp(textual_patches.LateTimers, inherit_bindings=False):
     ]
     ENABLE_COMMAND_PALETTE = False  # or else Textual binds a key of its own; the action "palette" has the key
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {ActionProvider}
-    CSS = """
-    * { scrollbar-size: 0 0; }
-    Screen { background: ansi_default; color: ansi_default; layout: vertical; }
-    InputLine { height: 1; }
-    InputLine Static { width: auto; color: ansi_bright_blue; }
-    InputLine Input { height: 1; width: 1fr; border: none; padding: 0; background: ansi_default; color: ansi_default; }
-    CommandPalette { background: transparent; color: ansi_default; }
-    CommandPalette > Vertical, CommandPalette > Vertical:dark { background: ansi_default; margin-top: 2; }
-    CommandPalette #--input { background: ansi_default; border: hkey ansi_bright_blue; }
-    CommandPalette SearchIcon { display: none; }
-    CommandPalette > .command-palette--help-text { color: transparent; text-style: not bold; }
-    CommandInput, CommandInput:focus { color: ansi_default; background: ansi_default; padding-left: 1; }
-    CommandList, CommandList:focus {
-        background: ansi_default; color: ansi_default; border: none; border-bottom: hkey ansi_bright_blue;
-    }
-    CommandList > .option-list--option { color: ansi_default; background: ansi_default; }
-    CommandList > .option-list--option-highlighted {
-        color: ansi_bright_white; background: ansi_blue; text-style: none;  /* bold black would be grey */
-    }
-    """
+    CSS_PATH = Path(__file__).with_name("app.tcss")
 
     def __init__(
         self,
@@ -245,14 +225,13 @@ class TuimonApp(textual_patches.LateTimers, inherit_bindings=False):
         if header:
             self._draw_header(run, now)
         options = self.options
-        note = note_of(run.path) if run is not None else NO_NOTE
-        self.board.update(Drawing(run, now, self.state.symbols, theme, options, snapshot.alerts, note))
+        self.board.update(Drawing(run, now, self.state.symbols, theme, options))
         self.key_bar.update(run, options)
 
     def _draw_header(self, run: Run | None, now: float) -> None:
         self.header_at = time.monotonic()
         self.header.room = Size(self.size.width, HEADER_ROWS)
-        options = header_options(self.snapshot, self.state, run)
+        options = header_options(self.snapshot, self.state)
         self.header.update(Drawing(run, now, self.state.symbols, self.state.theme, options), False)
 
     @property
@@ -447,26 +426,28 @@ class TuimonApp(textual_patches.LateTimers, inherit_bindings=False):
 
     # ------------------------------------------------------------------ the mouse
 
-    def on_panel_box_selected(self, event: PanelBox.Selected) -> None:
-        for box, place in zip(self.board.boxes, self.board.places, strict=False):
-            if box is event.box:
-                self.board.selected = place.index
-                if event.zoom:
-                    self.board.zoom(not self.board.zoomed)
-                elif self.board.zoomed:
-                    explore.put_cursor(self, event.x)
+    def click_box(self, box: PanelBox, x: int, twice: bool) -> None:
+        """Select the panel of a box; put the cursor at a cell of the zoomed chart; twice: zoom, or undo it."""
+        if box in self.board.boxes:
+            self.board.selected = self.board.places[self.board.boxes.index(box)].index
+            if twice:
+                self.board.zoom(not self.board.zoomed)
+            elif self.board.zoomed:
+                explore.put_cursor(self, x)
         self.redraw()
 
-    def on_panel_box_dragged(self, event: PanelBox.Dragged) -> None:
-        if self.board.zoomed and event.cells:
-            explore.drag(self, event.cells)
+    def drag_chart(self, cells: int) -> None:
+        """Move the window of the zoomed chart as the mouse was moved with a button held down, to the right if > 0."""
+        if self.board.zoomed and cells:
+            explore.drag(self, cells)
             self.redraw()
 
-    def on_panel_box_wheeled(self, event: PanelBox.Wheeled) -> None:
+    def turn_wheel(self, x: int, up: bool, sideways: bool) -> None:
+        """Zoom or pan the zoomed chart around a cell, or turn the page. sideways: with shift or ctrl."""
         if self.board.zoomed:
-            explore.wheel(self, event.x, event.up, event.sideways)
+            explore.wheel(self, x, up, sideways)
         else:
-            self.board.turn(-1 if event.up else 1)
+            self.board.turn(-1 if up else 1)
         self.redraw()
 
     def save_view(self) -> None:

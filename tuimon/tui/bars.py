@@ -155,7 +155,7 @@ class Question(NamedTuple):
 
 
 class InputLine(Horizontal):
-    """A prompt and a line in which one answers a question; hidden until then. TuimonApp.CSS has its style."""
+    """A prompt and a line in which one answers a question; hidden until then. app.tcss has its style."""
 
     app: TuimonApp
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 from weakref import ref
 
 from rich.segment import Segment
 from textual.events import Click, MouseDown, MouseMove, MouseScrollDown, MouseScrollUp
 from textual.geometry import Offset, Region
-from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -18,7 +16,6 @@ from tuimon.draw.ascii import ascii_rows
 from tuimon.draw.border import inside
 from tuimon.draw.chart import has_note_row
 from tuimon.draw.diff import changed_spans
-from tuimon.model.alerts import Alert
 from tuimon.model.views import Role, Row, Rows, Size, Symbols, View
 from tuimon.panels import (
     DEFAULTS,
@@ -28,9 +25,9 @@ from tuimon.panels import (
     panel_rows,
     panel_view,
 )
-from tuimon.run_notes import NO_NOTE, RunNote
 from tuimon.store import Run
 from tuimon.tui import themes
+from tuimon.tui.action import TuimonApp
 from tuimon.tui.ascii_mode import ascii_only
 
 _CLOCK = 3.0
@@ -112,33 +109,12 @@ class Drawing(NamedTuple):
     symbols: Symbols
     theme: str
     options: ChartOptions = DEFAULTS
-    alerts: tuple[Alert, ...] = ()
-    note: RunNote = NO_NOTE
 
 
 class PanelBox(CellGrid):
     """Displays one panel. Only `update` and `select` draw, and only if something changed."""
 
-    class Selected(Message):
-        """A click on the panel at cell `x` from the left edge; zoom: a double click."""
-
-        def __init__(self, box: PanelBox, x: int, zoom: bool) -> None:
-            super().__init__()
-            self.box, self.x, self.zoom = box, x, zoom
-
-    class Dragged(Message):
-        """A mouse movement by a number of cells to the right with a button held down."""
-
-        def __init__(self, cells: int) -> None:
-            super().__init__()
-            self.cells = cells
-
-    class Wheeled(Message):
-        """A turn of the mouse wheel over cell `x`. sideways: with shift or ctrl."""
-
-        def __init__(self, x: int, up: bool, sideways: bool) -> None:
-            super().__init__()
-            self.x, self.up, self.sideways = x, up, sideways
+    app: TuimonApp
 
     def __init__(self, clock: bool = False) -> None:
         """clock: whether the panel displays times, so that it is computed again as time passes."""
@@ -183,16 +159,15 @@ class PanelBox(CellGrid):
 
     def update(self, drawing: Drawing, selected: bool) -> None:
         """Draw the panel for a run. Costs almost nothing if nothing that the panel depends on has changed."""
-        run, now, symbols, theme, options, alerts, note = drawing
+        run, now, symbols, theme, options = drawing
         size = self.inside
         if run is None or self.panel is None or size.width < 1 or size.height < 1:
             return
         machine = run.machine if self.panel.live else None
         place = self.panel, self.room, self.bordered
-        inputs = (*place, symbols, options, alerts, note, machine, now // _CLOCK if self._clock else 0)
+        inputs = (*place, symbols, options, machine, now // _CLOCK if self._clock else 0)
         if inputs != self._drawn_from or self._run() is not run:
-            marked = replace(options, alerts=alerts, note=note)
-            self.view, self._symbols = panel_view(self.panel, run, size, now, symbols, marked), symbols
+            self.view, self._symbols = panel_view(self.panel, run, size, now, symbols, options), symbols
             self._draw_view()
             self._drawn_from, self._run = inputs, ref(run)
         self.select(selected, theme)
@@ -224,7 +199,7 @@ class PanelBox(CellGrid):
 
     def on_click(self, event: Click) -> None:
         if not self._dragged:
-            self.post_message(self.Selected(self, event.x, zoom=event.chain >= 2))
+            self.app.click_box(self, event.x, event.chain >= 2)
 
     def on_mouse_down(self, event: MouseDown) -> None:
         self._dragged, self._held = False, event.screen_offset
@@ -233,14 +208,14 @@ class PanelBox(CellGrid):
     def on_mouse_move(self, event: MouseMove) -> None:
         if self._held is not None and event.screen_offset != self._held:
             moved, self._held, self._dragged = event.screen_offset - self._held, event.screen_offset, True
-            self.post_message(self.Dragged(moved.x))
+            self.app.drag_chart(moved.x)
 
     def on_mouse_up(self) -> None:
         self._held = None
         self.release_mouse()
 
     def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
-        self.post_message(self.Wheeled(event.x, up=True, sideways=event.shift or event.ctrl))
+        self.app.turn_wheel(event.x, True, event.shift or event.ctrl)
 
     def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
-        self.post_message(self.Wheeled(event.x, up=False, sideways=event.shift or event.ctrl))
+        self.app.turn_wheel(event.x, False, event.shift or event.ctrl)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace as replace_fields
 
-from tuimon.analysis.run_states import critical_count
 from tuimon.config import Settings
 from tuimon.draw import render
 from tuimon.draw.ascii import ascii_rows
@@ -17,7 +16,7 @@ from tuimon.draw.rows import fit_row
 from tuimon.model.links import Link
 from tuimon.model.views import Rows, Size, Symbols
 from tuimon.panels import ChartOptions, header_panel, page_boxes, with_lost_links
-from tuimon.run_notes import note_of
+from tuimon.run_notes import NO_NOTE, note_of
 from tuimon.store import Run, Snapshot
 from tuimon.tui.arrangement import panels_of
 from tuimon.tui.run_choice import RunChoice, base_of, lines_of, seeds_of
@@ -40,22 +39,30 @@ def default_state(settings: Settings, list_runs: bool) -> ViewState:
 
 def chart_options(snapshot: Snapshot, state: ViewState, run: Run | None, zoomed: bool = False) -> ChartOptions:
     """Return the display options of the charts of a run."""
-    options = replace(state.options, axis_named=True, fullscreen=zoomed, thresholds=state.own.thresholds)
-    overlay = lines_of(snapshot, state.runs, run)
     base = base_of(snapshot, state.runs)
-    return replace(options, overlay=overlay, base=base, seeds=seeds_of(snapshot, base))
+    return replace(
+        state.options,
+        axis_named=True,
+        fullscreen=zoomed,
+        thresholds=state.own.thresholds,
+        alerts=snapshot.alerts,
+        note=NO_NOTE if run is None else note_of(run.path),
+        overlay=lines_of(snapshot, state.runs, run),
+        base=base,
+        seeds=seeds_of(snapshot, base),
+    )
 
 
-def header_options(snapshot: Snapshot, state: ViewState, run: Run | None) -> ChartOptions:
-    """Return the display options of the header of a run."""
-    return ChartOptions(alarms=critical_count(snapshot.alerts, run.id) if run else 0, values=state.own.values)
+def header_options(snapshot: Snapshot, state: ViewState) -> ChartOptions:
+    """Return the display options of the header."""
+    return ChartOptions(alerts=snapshot.alerts, values=state.own.values)
 
 
 def dashboard_boxes(snapshot: Snapshot, run: Run, state: ViewState, size: Size, now: float) -> list[tuple[Box, Rows]]:
     """Return the places of the header and the panels of a run, and the rows of each; the last row is for the keys."""
     head = Size(size.width, HEADER_ROWS)
-    header = header_panel().view(run, head, now, state.symbols, header_options(snapshot, state, run))
-    options = replace(chart_options(snapshot, state, run), alerts=snapshot.alerts, note=note_of(run.path))
+    header = header_panel().view(run, head, now, state.symbols, header_options(snapshot, state))
+    options = chart_options(snapshot, state, run)
     room = Size(size.width, size.height - HEADER_ROWS - 1)
     frames, panels = state.frames, panels_of(run, state)
     page = page_boxes(run, panels, room, now, state.symbols, options, state.chart_size, frames, selects=True)

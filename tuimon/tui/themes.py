@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
 from rich.color import ColorType
 from rich.errors import StyleSyntaxError
@@ -26,17 +25,18 @@ from rich.terminal_theme import SVG_EXPORT_THEME
 from tuimon import lazy_re as re
 from tuimon.errors import UsageError
 from tuimon.model.views import DIM_ROLES, SERIES_ROLES, Role, Row
+from tuimon.text_tables import table_rows
 
 _NAME = re.compile(r"(?<!\S)\S*[^\W_ovx](?:.*[\w…]\S*)?")
 """From the first word with a letter or digit to the last; o, v and x are also marks in ASCII."""
 
 
-def _read_table(text: str) -> dict[str, dict[Role, str]]:
-    head, *rows = ([cell.strip() for cell in line.split("|")] for line in text.splitlines() if "|" in line)
+def _read_table() -> dict[str, dict[Role, str]]:
+    head, *rows = table_rows(__file__, "themes.txt")
     return {theme: {Role(row[0]): row[column] for row in rows} for column, theme in enumerate(head) if column}
 
 
-_STYLES = _read_table((Path(__file__).parent / "themes.txt").read_text("utf-8"))
+_STYLES = _read_table()
 """Theme → role → style; also the themes of the user."""
 LIGHT = ("light", "contrast-light", "ansi-light")
 """Themes for a light background."""

@@ -17,6 +17,7 @@ from tuimon.draw.numbers import format_exact, format_value, nonfinite, thousands
 from tuimon.model.views import Role, Row, Rows, Span, Symbols
 from tuimon.panels._charts.marks import restart_steps
 from tuimon.panels._charts.options import ChartOptions
+from tuimon.panels._charts.plot import Plot
 from tuimon.panels._charts.traces import Stroke, Trace
 from tuimon.panels._metrics import PAIR, MetricReading, difference_error, is_counterpart, level_difference
 from tuimon.panels._text import change_span, plural, signed, value_text
@@ -99,9 +100,7 @@ def cursor_headline(trace: Trace, options: ChartOptions, average: float | None) 
     return (*spans, (superseded, Role.MUTED)) if superseded else tuple(spans)
 
 
-def legend_values(
-    stroke: Stroke, index: int, averages: Sequence[float | None], options: ChartOptions, base: Trace | None
-) -> tuple[str, ...]:
+def legend_values(plot: Plot, index: int, base: Trace | None) -> tuple[str, ...]:
     """Return the forms of the value of a line in the legend, the most detailed first: "0.51 @ 14 (+0.1)", "0.51".
 
     - At the cursor: the value and the average there, if it is drawn, with the step of the point, the value of a
@@ -109,6 +108,7 @@ def legend_values(
     - Of a line of an overlay: the level, which tables have as well.
     - Of a line of validation beside another: the last value, which the headline has of the first line.
     """
+    stroke, options = plot.strokes[index], plot.options
     trace = stroke.traces[0]
     if trace.step is None:
         if stroke.line is None:
@@ -119,7 +119,7 @@ def legend_values(
         if len(stroke.at_end) < len(stroke.traces):
             value = f"{value} ({len(stroke.at_end)} of {len(stroke.traces)})"
         return f"{value}{_difference(stroke, options, base)}", value
-    known = [average for average in averages if average is not None]
+    known = [average for average in plot.averages_at_cursor(stroke) if average is not None]
     average = float(np.mean(known)) if known else None
     value, step, superseded = format_value(stroke.value), "", ""
     if len(stroke.traces) == 1:
@@ -202,17 +202,17 @@ def _candidates(line: _Line, lines: Sequence[_Line], several: bool) -> tuple[str
 # ---------------------------------------------------------------------- note
 
 
-def chart_notes(run: Run, strokes: Sequence[Stroke], options: ChartOptions, left: int) -> Iterator[str]:
+def chart_notes(plot: Plot, left: int) -> Iterator[str]:
     """Yield the notes below a chart: non-finite values, restarts, and the number of metrics `left` without a line."""
-    traces = [trace for stroke in strokes for trace in stroke.traces]
-    curves = [trace.curve for trace in traces]
-    if strokes[0].line is not None:
+    run, strokes = plot.run, plot.strokes
+    curves = [trace.curve for trace in plot.traces]
+    if plot.overlaid:
         yield from (f"{stroke.label}: {stroke.line.remark}" for stroke in strokes if stroke.line and stroke.line.remark)
         if any(len(stroke.traces) > 1 for stroke in strokes):
             yield SEEDS_NOTE
         yield from nonfinite_counts(curves)
     else:
-        yield from nonfinite_counts(curves, step_name(run) if options.fullscreen else "")
+        yield from nonfinite_counts(curves, step_name(run) if plot.options.fullscreen else "")
         yield from _restarts(run, max(curves, key=lambda curve: curve.superseded))
         if len(curves[0].sources) > 1 and RANK.search(curves[0].sources[0]):  # each process logs to its own file
             yield f"of {_short(curves[0].sources[0])}"

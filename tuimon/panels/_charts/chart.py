@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace as with_options
 from functools import lru_cache
 
-from msgspec import Struct
-from msgspec.structs import replace
-
 from tuimon.analysis.aligned_steps import counts_alike
-from tuimon.analysis.comparing import distinct_names
-from tuimon.draw.chart import LEGEND_ENTRY, plot_columns
-from tuimon.draw.limits import x_limits
+from tuimon.draw.chart import LEGEND_ENTRY
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Role, Row, Rows, Size, Symbols
-from tuimon.panels._charts.axes import cursor_place, cursor_x, end_of_data, x_label, y_axis
+from tuimon.panels._charts.axes import x_label
 from tuimon.panels._charts.captions import (
     HEIGHT_OF_ROW,
     chart_notes,
@@ -27,7 +21,6 @@ from tuimon.panels._charts.captions import (
 )
 from tuimon.panels._charts.marks import (
     chart_marks,
-    milestone_legend,
     note_rows,
     outside_notes,
     threshold_limits,
@@ -36,29 +29,15 @@ from tuimon.panels._charts.marks import (
     undrawn_alerts,
 )
 from tuimon.panels._charts.options import DEFAULTS, X_KINDS, ChartOptions
-from tuimon.panels._charts.overlay_lines import FAILURE_SIGN
+from tuimon.panels._charts.plot import Plot, plot_of, y_axis
 from tuimon.panels._charts.table import line_table
-from tuimon.panels._charts.traces import (
-    Series,
-    Smoothed,
-    Stroke,
-    Trace,
-    is_noisy,
-    mean_and_band,
-    scale_of,
-    scaled,
-    smoothed,
-    strokes_of,
-    trace_of,
-)
+from tuimon.panels._charts.traces import Bins, Series, Stroke, Trace, mean_and_band, strokes_of, trace_of
 from tuimon.panels._metrics import FEW_POINTS, MetricReading
 from tuimon.panels._text import plural
 from tuimon.store import Run
 from tuimon.text import cell_width, clean
-from tuimon.vocabulary import DATE, unit_text
+from tuimon.vocabulary import unit_text
 
-NOISY_WEIGHT = 0.9
-"""Weight of the average of noisy runs that are drawn over each other, unless the user has chosen one."""
 MAX_OVERLAY = 32
 """Maximum number of lines on a chart; the note has the number of the others."""
 _COLUMNS_PER_DOT = 6
@@ -92,171 +71,88 @@ def chart_of(
     - markers: symbols of the lines of one run, drawn along averages and their values.
     """
     axis = options.axis_of(run)
-    kind = X_KINDS.get(axis, "number")
     strokes, without = strokes_of(series, axis, markers)
     if not strokes:
         note = f"no point has a value on axis {axis}" if without else "no points yet"
-        return ChartView(title, (), Axis(0.0, 1.0, kind=kind), Axis(0.0, 1.0), (), notes=(note,))
+        x = Axis(0.0, 1.0, kind=X_KINDS.get(axis, "number"))
+        return ChartView(title, (), x, Axis(0.0, 1.0), (), notes=(note,))
     lines_left = max(len(strokes) - MAX_OVERLAY, 0)
-    plot = _plot_of(run, strokes[:MAX_OVERLAY], size, symbols, options, axis)
-    overlaid, lead, traces = plot.overlaid, plot.lead, plot.traces
-    low, high, columns = plot.low, plot.high, plot.columns
-    raw = {id(t): scaled(t.curve.envelope(low, high, columns, t.scale), t.factor) for t in traces}
-    noisy = overlaid and options.smoothing is None and 2 * sum(map(is_noisy, raw.values())) > len(raw)
-    if noisy:
-        options = with_options(options, smoothing=NOISY_WEIGHT)
-        plot = replace(plot, options=options)
-    averages = {id(trace): _average(plot, trace, raw[id(trace)]) for trace in traces}
-    background, fronts = _layers(plot, raw, averages)
+    plot = plot_of(run, strokes[:MAX_OVERLAY], size, symbols, options, axis)
+    options, overlaid, lead, bins = plot.options, plot.overlaid, plot.lead, plot.bins
+    background, fronts = _layers(plot)
     levels = thresholds_of(panel, lead.metric, lead.meaning, run.metrics, options)
-    shown = [raw[id(trace)] for trace in traces]
+    shown = list(plot.raw.values())
     seeds = _seed_lines(plot, behind) if behind is not None else []
     beside = [line.envelope for line in seeds]
     if overlaid:  # so that noise does not flatten the averages
         shown = [*fronts, *(line.envelope for line in background if line.filled)]
         beside = [line.envelope for line in background if not line.filled]
-    y = y_axis(
-        panel,
-        scale,
-        [trace.curve for trace in traces],
-        shown,
-        [*beside, *threshold_limits(levels, columns)],
-        options,
-        lead.metric if len(plot.strokes) == 1 and not overlaid and lead.metric != title else "",
-        "time" if all(trace.meaning.unit == DATE for trace in traces) else "number",
-    )
+    y_label = lead.metric if len(plot.strokes) == 1 and not overlaid and lead.metric != title else ""
+    y = y_axis(plot, panel, scale, shown, [*beside, *threshold_limits(levels, bins.columns)], y_label)
     background[:0] = seeds
-    background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)
+    background += threshold_lines([level for level in levels if y.low <= level <= y.high], bins.columns)
     pin = "◆ " if panel in options.pins else ""
-    headline, place = _headline(plot, averages)
-    drawn, names_below = _lines(plot, fronts, averages, base, cell_width(pin + clean(title)) + row_width(headline))
-    own = [trace for trace in traces if trace.run.id == run.id]
+    headline, place = _headline(plot)
+    counts = plot.counts
+    drawn, names_below = _lines(plot, fronts, counts, base, cell_width(pin + clean(title)) + row_width(headline))
     unseen = () if overlaid else undrawn
     notes = undrawn_alerts(run, unseen, options.alerts) + outside_notes(levels, y.low, y.high)
-    notes.append(f"smoothed by {options.weight:g}" if noisy else "")
+    notes.append(f"smoothed by {options.weight:g}" if plot.noisy else "")
     notes.append(f"{y.scale} scale" if y.scale != "linear" and options.y_scale == "auto" else "")
-    block = max(average.block for average in averages.values())
+    block = max(average.block for average in plot.averages.values())
     notes.append(f"smooth {options.weight:g} over means of {block} points" if options.weight and block > 1 else "")
-    if options.window is not None and not overlaid and not sum(plot.counts):
+    if options.window is not None and not overlaid and not sum(counts):
         notes.append("no point in this window; 0 shows all")
     else:
-        more = 0 if overlaid else left + len(undrawn) + without
-        notes += chart_notes(run, plot.strokes, options, more)
+        notes += chart_notes(plot, 0 if overlaid else left + len(undrawn) + without)
     if overlaid:
         notes.append(f"not in {plural(without, 'run')}" if without else "")
         notes.append(f"+{plural(lines_left, 'line')}" if lines_left else "")
-    table: Rows = ()
-    if options.fullscreen:
-        table = *_table(plot), *note_rows(own, options.note, low, high)
-    units = {unit_text(trace.meaning.unit) for trace in traces}
+    units = {unit_text(trace.meaning.unit) for trace in plot.traces}
+    x_name = _own_count(run, lead) or x_label(axis, bins.low, bins.high, options.axis_named)
     return ChartView(
         title,
         headline,
-        Axis(low, high, kind=kind, label=_own_count(run, lead) or x_label(axis, low, high, options.axis_named)),
+        Axis(bins.low, bins.high, kind=plot.kind, label=x_name),
         y,
         (*background, *drawn),
-        chart_marks(run, own, traces, options, low, high, columns, concepts, unseen),
+        chart_marks(plot, concepts, unseen),
         tuple(filter(None, notes)),
-        columns,
+        bins.columns,
         cursor=plot.x,
         extent=plot.extent,
         legend=names_below,
-        table=table,
+        table=(*line_table(plot), *note_rows(plot)) if options.fullscreen else (),
         unit=units.pop() if len(units) == 1 else "",
         sign=pin,
         place=place,
     )
 
 
-class _Plot(Struct, frozen=True, eq=False):
-    """What the parts of a chart depend on."""
-
-    run: Run
-    strokes: Sequence[Stroke]
-    size: Size
-    symbols: Symbols
-    options: ChartOptions
-    axis: str
-    x: float | None
-    """Place of the cursor on the axis."""
-    extent: tuple[float, float]
-    """x of the first and the last point."""
-    low: float
-    high: float
-    columns: int
-    counts: Sequence[int]
-    """Points of each trace between `low` and `high`."""
-
-    @property
-    def overlaid(self) -> bool:
-        """Whether the lines are those of an overlay of runs."""
-        return self.strokes[0].line is not None
-
-    @property
-    def lead(self) -> Trace:
-        """The first trace of the first line."""
-        return self.strokes[0].traces[0]
-
-    @property
-    def traces(self) -> list[Trace]:
-        """The traces of all lines."""
-        return [trace for stroke in self.strokes for trace in stroke.traces]
-
-    @property
-    def place(self) -> str:
-        """Where the cursor is on the axis of an overlay: "step 150"; else ""."""
-        return cursor_place(self.run, self.axis, self.options.cursor, self.x) if self.overlaid else ""
-
-
-def _plot_of(
-    run: Run, strokes: Sequence[Stroke], size: Size, symbols: Symbols, options: ChartOptions, axis: str
-) -> _Plot:
-    """Return the limits of x, and the lines read at the cursor."""
-    lead = strokes[0].traces[0]
-    x = cursor_x(run, scale_of(run, axis) or lead.scale, lead.curve, options)
-    if x is not None and options.cursor is not None:
-        place = None if strokes[0].line is None else x
-        strokes = [stroke.read_at(place, options.cursor) for stroke in strokes]
-    traces = [trace for stroke in strokes for trace in stroke.traces]
-    first, last = min(trace.limits[0] for trace in traces), max(trace.limits[1] for trace in traces)
-    kind = X_KINDS.get(axis, "number")
-    if options.window is None:
-        low, high = x_limits(first, last, kind)
-    else:
-        last = max(last, end_of_data(run, lead.scale, lead.metric, last))
-        low, high = options.window.limits(last, kind)
-    counts = [trace.curve.count_within(low, high, trace.scale) for trace in traces]
-    columns = plot_columns(max(size.width, 1), symbols)
-    return _Plot(run, strokes, size, symbols, options, axis, x, (first, last), low, high, columns, counts)
-
-
-def _headline(plot: _Plot, averages: dict[int, Smoothed]) -> tuple[Row, Row]:
+def _headline(plot: Plot) -> tuple[Row, Row]:
     """Return (headline, what is in its place beside a legend that has the values)."""
     options, lead = plot.options, plot.lead
     if plot.overlaid:
         return ((plot.place, Role.ACCENT),) if plot.place else (), ()
     if options.cursor is None:
         return headline_of(lead.curve, lead.meaning, lead.factor, plot.symbols, options.fullscreen), ()
-    headline = cursor_headline(lead, options, averages[id(lead)].at_cursor)
+    headline = cursor_headline(lead, options, plot.averages[id(lead)].at_cursor)
     return headline, ((f"@ {options.cursor}", Role.ACCENT),) if len(plot.strokes) > 1 else ()
 
 
 def _lines(
-    plot: _Plot, fronts: Sequence[Envelope], averages: dict[int, Smoothed], base: MetricReading | None, taken: int
+    plot: Plot, fronts: Sequence[Envelope], counts: Sequence[int], base: MetricReading | None, taken: int
 ) -> tuple[list[Line], Rows]:
     """Return (lines in the foreground with their entries of the legend, rows of names that do not fit into the title).
 
-    base: the metric of the base run. taken: cells of the title row without the legend.
+    counts: see `Plot.counts`. base: the metric of the base run. taken: cells of the title row without the legend.
     """
     options, strokes = plot.options, plot.strokes
     at_base = None if base is None or options.base is None else trace_of(options.base, base, plot.axis)
     if at_base is not None and plot.x is not None and options.cursor is not None:
         at_base = at_base.read_at(plot.x, options.cursor)
     labels = _labels(strokes)
-    values = [
-        legend_values(stroke, index, [averages[id(own)].at_cursor for own in stroke.traces], options, at_base)
-        for index, stroke in enumerate(strokes)
-    ]
+    values = [legend_values(plot, index, at_base) for index in range(len(strokes))]
     names_below: Rows = ()
     room = plot.size.width - taken
     is_high = plot.size.height >= HEIGHT_OF_ROW
@@ -266,7 +162,7 @@ def _lines(
         labels, values = [""] * len(labels), [()] * len(labels)
     lines = []
     for index, stroke in enumerate(strokes):
-        dotted = not plot.overlaid and not options.weight and _is_sparse(plot.counts[index], plot)
+        dotted = not plot.overlaid and not options.weight and _is_sparse(counts[index], max(counts), plot)
         metric, front = stroke.traces[0].metric, fronts[index]
         lines.append(
             Line(labels[index], stroke.role, front, dotted, metric=metric, glyph=stroke.glyph, values=values[index])
@@ -274,15 +170,7 @@ def _lines(
     return lines, names_below
 
 
-def _average(plot: _Plot, trace: Trace, raw: Envelope) -> Smoothed:
-    """Return the curve of a trace as it is drawn: the average, or else the values themselves."""
-    weight = plot.options.weight
-    if not weight:
-        return Smoothed(raw, 1, None)
-    return smoothed(trace.curve, weight, plot.low, plot.high, plot.columns, trace.scale, trace.factor, trace.step)
-
-
-def _layers(plot: _Plot, raw: dict[int, Envelope], averages: dict[int, Smoothed]) -> tuple[list[Line], list[Envelope]]:
+def _layers(plot: Plot) -> tuple[list[Line], list[Envelope]]:
     """Return (lines in the background, envelope of each line in the foreground).
 
     - Several traces are their mean in an area from the lowest to the highest.
@@ -293,25 +181,25 @@ def _layers(plot: _Plot, raw: dict[int, Envelope], averages: dict[int, Smoothed]
     fronts: list[Envelope] = []
     for stroke in plot.strokes:
         trace = stroke.traces[0]
-        front = averages[id(trace)].envelope
+        front = plot.averages[id(trace)].envelope
         if len(stroke.traces) > 1:
-            front, band = mean_and_band([averages[id(own)].envelope for own in stroke.traces])
+            front, band = mean_and_band([plot.averages[id(own)].envelope for own in stroke.traces])
             background.append(Line("", stroke.area, band, filled=True, behind=True))
         elif plot.options.weight:
             role = stroke.area if len(plot.strokes) > 1 else Role.FAINT
             glyph = "" if plot.overlaid else stroke.glyph
-            background.append(Line("", role, raw[id(trace)], behind=True, metric=trace.metric, glyph=glyph))
+            background.append(Line("", role, plot.raw[id(trace)], behind=True, metric=trace.metric, glyph=glyph))
         fronts.append(front)
         hidden = None if plot.overlaid else trace.curve.superseded_curve
         if hidden is not None:
-            envelope = scaled(hidden.envelope(plot.low, plot.high, plot.columns, trace.scale), trace.factor)
+            envelope = trace.envelope(plot.bins, hidden)
             background.append(Line("", Role.FAINT, envelope, behind=True, arrows=False, metric=trace.metric))
     return background, fronts
 
 
-def _seed_lines(plot: _Plot, behind: Series) -> list[Line]:
+def _seed_lines(plot: Plot, behind: Series) -> list[Line]:
     """Return the area from the lowest to the highest value of the base and its seeds, and their mean."""
-    drawn = _seed_band(behind, plot.axis, plot.low, plot.high, plot.columns)
+    drawn = _seed_band(behind, plot.axis, plot.bins)
     if drawn is None:
         return []
     mean, band = drawn
@@ -320,12 +208,10 @@ def _seed_lines(plot: _Plot, behind: Series) -> list[Line]:
 
 
 @lru_cache(maxsize=16)  # the charts of a page: 100 seeds take 30 ms each
-def _seed_band(behind: Series, axis: str, low: float, high: float, columns: int) -> tuple[Envelope, Envelope] | None:
+def _seed_band(behind: Series, axis: str, bins: Bins) -> tuple[Envelope, Envelope] | None:
     """Return the mean and the band of the runs of a series; None if none of them has points on the axis."""
     traces = [trace for run, reading in behind.readings if (trace := trace_of(run, reading, axis)) is not None]
-    if not traces:
-        return None
-    return mean_and_band([scaled(t.curve.envelope(low, high, columns, t.scale), t.factor) for t in traces])
+    return mean_and_band([trace.envelope(bins) for trace in traces]) if traces else None
 
 
 def _own_count(run: Run, lead: Trace) -> str:
@@ -342,31 +228,9 @@ def _labels(strokes: Sequence[Stroke]) -> list[str]:
     return [stroke.label or default for stroke, default in zip(strokes, defaults, strict=True)]
 
 
-def _is_sparse(count: int, plot: _Plot) -> bool:
-    """Whether to draw points as dots: there are few, or far fewer than in the longest line or the whole window."""
-    spaced = count * _COLUMNS_PER_DOT <= plot.columns
-    return count <= FEW_POINTS or (spaced and (count * 2 <= max(plot.counts) or plot.options.window is not None))
+def _is_sparse(count: int, most: int, plot: Plot) -> bool:
+    """Whether to draw points as dots: there are few, or far fewer than in the longest line or the whole window.
 
-
-def _table(plot: _Plot) -> Rows:
-    """Return the statistics of each trace, of the points in the window if there is one.
-
-    Of one run the rows are named by their metrics, of several runs by the runs.
-    """
-    run, strokes, options, overlaid = plot.run, plot.strokes, plot.options, plot.overlaid
-    window = None if options.window is None else (plot.low, plot.high)
-    runs = distinct_names([trace.run.name for trace in plot.traces])
-    lines: list[Stroke] = []
-    for stroke in strokes:
-        for trace in stroke.traces:
-            name = runs[len(lines)] if overlaid else trace.metric
-            if stroke.line is not None and trace.run.id in stroke.line.failed:
-                name = f"{name} {FAILURE_SIGN}"
-            lines.append(replace(stroke, traces=(trace,), label=name))
-    name_width = 0 if overlaid else plot.size.width // 2
-    rows = line_table(lines, options.cursor, plot.size.width, window, plot.place, name_width)
-    own = next((stroke for stroke in strokes if any(trace.run.id == run.id for trace in stroke.traces)), None)
-    legend = milestone_legend(run)
-    if own is None or not legend:
-        return rows
-    return (*rows, ((f"{own.glyph} ", own.role), *legend) if overlaid else legend)
+    most: number of points of the longest line."""
+    spaced = count * _COLUMNS_PER_DOT <= plot.bins.columns
+    return count <= FEW_POINTS or (spaced and (count * 2 <= most or plot.options.window is not None))

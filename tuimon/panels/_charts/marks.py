@@ -17,10 +17,10 @@ from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats, Steps
 from tuimon.model.views import Envelope, Line, Mark, Role, Row
 from tuimon.panels._charts.options import ChartOptions
-from tuimon.panels._charts.traces import Trace
+from tuimon.panels._charts.plot import Plot
+from tuimon.panels._charts.traces import Bins, Trace
 from tuimon.panels._metrics import by_concept, curve_or_none, panel_concepts
 from tuimon.panels._text import plural
-from tuimon.run_notes import RunNote
 from tuimon.store import Curve, Run, Scale
 from tuimon.store.arrays import distinct
 from tuimon.text import clean
@@ -34,49 +34,38 @@ STEP_KEYS = ("step", "global_step", "best_global_step")
 """Keys of the description of a checkpoint that have its step."""
 
 
-def chart_marks(
-    run: Run,
-    own: Sequence[Trace],
-    traces: Sequence[Trace],
-    options: ChartOptions,
-    low: float,
-    high: float,
-    columns: int,
-    concepts: Sequence[str],
-    undrawn: Sequence[str],
-) -> tuple[Mark, ...]:
-    """Return the marks of a chart: events, alerts and notes of the displayed run, whose traces are `own`, and restarts
-    of the base run; at most one of a kind per column, and one for each restart."""
+def chart_marks(plot: Plot, concepts: Sequence[str], undrawn: Sequence[str]) -> tuple[Mark, ...]:
+    """Return the marks of a chart: events, alerts and notes of the displayed run, and restarts of the base run; at most
+    one of a kind per column, and one for each restart."""
+    run, own, options, bins = plot.run, plot.own, plot.options, plot.bins
     marks: list[Mark] = []
     if own:
         if options.fullscreen:
-            marks += milestones(run, [trace.metric for trace in own], own[0].scale, low, high, columns)
+            marks += _milestones(run, [trace.metric for trace in own], own[0].scale, bins)
         curves, scale = [trace.curve for trace in own], own[0].scale
         for curve in curves:
-            marks += _nonfinite_marks(curve, scale, low, high, columns)
-        marks += restart_marks(run, curves, scale, low, high)
+            marks += _nonfinite_marks(curve, scale, bins)
+        marks += _restart_marks(run, curves, scale, bins)
         if (best := best_step(run, concepts)) is not None:
             marks.append(Mark(max(curves, key=len).x_of_step(best, scale), "best", f"best {best}"))
         marks += _alert_marks(run, own, undrawn, options.alerts)
         marks += [Mark(curves[0].x_of_step(at, scale), "note", sign) for sign, at, _ in options.note.signed_steps]
     base = options.base
-    for trace in traces:
+    for trace in plot.traces:
         if options.overlay and base is not None and trace.run.id == base.id != run.id:
-            marks += restart_marks(base, [trace.curve], trace.scale, low, high, prefix="base ")
-    return tuple(dict.fromkeys(mark for mark in marks if low <= mark.x <= high))
+            marks += _restart_marks(base, [trace.curve], trace.scale, bins, prefix="base ")
+    return tuple(dict.fromkeys(mark for mark in marks if bins.has(mark.x)))
 
 
-def restart_marks(
-    run: Run, curves: Sequence[Curve], scale: Scale, low: float, high: float, prefix: str = ""
-) -> list[Mark]:
-    """Return a mark for each restart between low and high, with a label if there are at most two."""
+def _restart_marks(run: Run, curves: Sequence[Curve], scale: Scale, bins: Bins, prefix: str = "") -> list[Mark]:
+    """Return a mark for each restart that is shown, with a label if there are at most two."""
     if not any(len(curve.restarts) for curve in curves):
         return []
     densest = max(curves, key=len)
     steps = distinct(np.concatenate([restart_steps(run, curve) for curve in curves]))
     labelled = len(steps) <= _FEW_RESTARTS
     xs = densest.x_of_steps(steps, scale)
-    inside = (xs >= low) & (xs <= high)
+    inside = (xs >= bins.low) & (xs <= bins.high)
     return [
         Mark(x, "restart", f"{prefix}{restart_name(run, step)}" if labelled else "")
         for x, step in zip(xs[inside].tolist(), steps[inside].tolist(), strict=True)
@@ -100,13 +89,12 @@ def undrawn_alerts(run: Run, undrawn: Sequence[str], alerts: Sequence[Alert]) ->
     return [f"{glyph_of('alert')} {clean(name)}" for name in names]
 
 
-def note_rows(own: Sequence[Trace], note: RunNote, low: float, high: float) -> list[Row]:
-    """Return the texts of the first notes at steps between two x values, for the table of a full-screen chart."""
-    if not own:
+def note_rows(plot: Plot) -> list[Row]:
+    """Return the texts of the first notes at steps that are shown, for the table of a full-screen chart."""
+    if not (own := plot.own):
         return []
-    curve, scale = own[0].curve, own[0].scale
-    placed = [(curve.x_of_step(step, scale), sign, step, text) for sign, step, text in note.signed_steps]
-    shown = [(sign, step, text) for x, sign, step, text in placed if low <= x <= high]
+    notes, x_of_step = plot.options.note.signed_steps, own[0].curve.x_of_step
+    shown = [(sign, step, text) for sign, step, text in notes if plot.bins.has(x_of_step(step, own[0].scale))]
     rows: list[Row] = [
         ((f"note {sign}: step {step}: {text}", Role.ACCENT),) for sign, step, text in shown[:_MOST_NOTES]
     ]
@@ -115,7 +103,7 @@ def note_rows(own: Sequence[Trace], note: RunNote, low: float, high: float) -> l
     return rows
 
 
-def _nonfinite_marks(curve: Curve, scale: Scale, low: float, high: float, columns: int) -> Iterator[Mark]:
+def _nonfinite_marks(curve: Curve, scale: Scale, bins: Bins) -> Iterator[Mark]:
     """Yield a mark for each column with a NaN, and for each with an infinity.
 
     Consecutive non-finite values count as the kind of the first, so the cost depends on the number of such groups.
@@ -127,13 +115,13 @@ def _nonfinite_marks(curve: Curve, scale: Scale, low: float, high: float, column
     is_nan = np.isnan(curve.values[starts])
     for kind, chosen in (("nan", is_nan), ("infinity", ~is_nan)):
         first, last = np.minimum(begin, end)[chosen], np.maximum(begin, end)[chosen]
-        yield from _column_marks(kind, first, last, low, high, columns)
+        yield from _column_marks(kind, first, last, bins)
 
 
-def _column_marks(kind: str, begin: Floats, end: Floats, low: float, high: float, columns: int) -> Iterator[Mark]:
+def _column_marks(kind: str, begin: Floats, end: Floats, bins: Bins) -> Iterator[Mark]:
     """Yield a mark for each column that a stretch touches. Begin and end are included."""
-    width = (high - low) / columns
-    inside = (end >= low) & (begin <= high)
+    low, width, columns = bins.low, bins.width, bins.columns
+    inside = (end >= low) & (begin <= bins.high)
     first, last = (np.clip((x[inside] - low) / width, 0, columns - 1).astype(np.int64) for x in (begin, end))
     covered = np.zeros(columns + 1, np.int64)
     np.add.at(covered, first, 1)
@@ -205,7 +193,7 @@ def checkpoint_step(best: Mapping[str, Any]) -> int | None:
 # ---------------------------------------------------------------------- checkpoints and evaluations
 
 
-def milestones(run: Run, names: Sequence[str], scale: Scale, low: float, high: float, columns: int) -> Iterator[Mark]:
+def _milestones(run: Run, names: Sequence[str], scale: Scale, bins: Bins) -> Iterator[Mark]:
     """Yield marks of checkpoints and evaluations for a chart of these metrics.
 
     A column has at most one of a kind. Evaluations are left out if the chart shows a validation metric itself.
@@ -213,12 +201,12 @@ def milestones(run: Run, names: Sequence[str], scale: Scale, low: float, high: f
     if names[0] in run.main_metrics:
         leading = run.curve(names[0])
         xs = np.array([leading.x_of_step(step, scale) for step in run.checkpoints])
-        yield from _column_marks("checkpoint", xs, xs, low, high, columns)
+        yield from _column_marks("checkpoint", xs, xs, bins)
     evaluation = None if any(classify(name).split == "val" for name in names) else _evaluation(run)
     if evaluation is not None:
-        filled = np.flatnonzero(np.isfinite(evaluation.envelope(low, high, columns, scale).low))
-        centres = np.array(low + (filled + 0.5) * ((high - low) / columns), np.float64)
-        yield from _column_marks("evaluation", centres, centres, low, high, columns)
+        filled = np.flatnonzero(np.isfinite(evaluation.envelope(bins.low, bins.high, bins.columns, scale).low))
+        centres = np.array(bins.low + (filled + 0.5) * bins.width, np.float64)
+        yield from _column_marks("evaluation", centres, centres, bins)
 
 
 def milestone_legend(run: Run) -> Row:

@@ -60,11 +60,9 @@ class ChartOptions:
     """(panel, metric, concept or pattern, values in the unit of the chart) that are drawn as lines."""
     values: tuple[str, ...] = transient(())
     """Patterns of metrics whose last value the header shows."""
-    alarms: int = transient(0)
-    """Number of active critical alerts of the run, for the header."""
 
     alerts: tuple[Alert, ...] = transient(())
-    """Alerts whose beginnings are marked on charts of their metrics."""
+    """Alerts whose beginnings are marked on charts of their metrics, and whose number the header has."""
     note: RunNote = field(default=NO_NOTE, metadata=_TRANSIENT)
     """Note of the user about the displayed run, whose steps are marked."""
 

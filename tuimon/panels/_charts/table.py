@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from tuimon.analysis.aligned_steps import step_name
+from tuimon.analysis.comparing import distinct_names
 from tuimon.draw.numbers import format_exact, format_value, thousands
 from tuimon.draw.rows import stripped_row
 from tuimon.draw.table import aligned
 from tuimon.model.views import Role, Rows, Span
 from tuimon.panels._charts.captions import cursor_value, superseded_value
-from tuimon.panels._charts.traces import Stroke, Trace
+from tuimon.panels._charts.marks import milestone_legend
+from tuimon.panels._charts.overlay_lines import FAILURE_SIGN
+from tuimon.panels._charts.plot import Plot
+from tuimon.panels._charts.traces import Trace
 from tuimon.store import METRIC_AXIS, Curve, CurvePoint
 from tuimon.text import clean, fit_distinct
 
@@ -21,40 +24,51 @@ _LABEL = 32
 """Maximum cells of a name."""
 
 
-def line_table(
-    lines: Sequence[Stroke],
-    cursor: int | None,
-    width: int,
-    window: tuple[float, float] | None,
-    place: str,
-    name_width: int,
-) -> Rows:
-    """Return a heading and a row for each line of one trace, in at most `width` cells. There is at least one.
+def line_table(plot: Plot) -> Rows:
+    """Return the statistics of each trace as a table of at most the width of the chart, and the legend of milestones.
 
-    Columns: the exact value at the cursor (a step), with that of a superseded attempt; last, lowest and highest value
-    with their places on the x axis (on an axis of times, their steps); mean and standard deviation; number of points;
-    the sources that hold the metric. With a window (two x values) the statistics are of the points in view, unless
-    these are more than MOST_WITHIN. Columns that do not fit are left out from the right. place: where the cursor is on
-    the axis, "" for its step. name_width: maximum cells of a name, 0 for those of a run's name.
+    Of one run the rows are named by their metrics, of several runs by the runs. Columns: the exact value at the cursor,
+    with that of a superseded attempt; last, lowest and highest value with their places on the x axis (on an axis of
+    times, their steps); mean and standard deviation; number of points; the sources that hold the metric. With a window
+    the statistics are of the points in view, unless these are more than MOST_WITHIN. Columns that do not fit are left
+    out from the right.
     """
-    traces = [line.traces[0] for line in lines]
-    within = [] if window is None else [trace.curve.within(*window, trace.scale) for trace in traces]
+    run, options, bins, width, traces = plot.run, plot.options, plot.bins, plot.size.width, plot.traces
+    has_window = options.window is not None
+    within = [trace.curve.within(bins.low, bins.high, trace.scale) for trace in traces] if has_window else []
     known = [curve for curve in within if curve is not None]
-    is_known = window is not None and len(known) == len(lines)  # one heading for all lines
+    is_known = has_window and len(known) == len(traces)  # one heading for all lines
     curves = known if is_known else [trace.curve for trace in traces]
-    in_view = "in view" if is_known else "all points" if window is not None else ""
+    in_view = "in view" if is_known else "all points" if has_window else ""
     steps, scale = step_name(traces[0].run), traces[0].scale
     axis = clean(scale.name.removeprefix(METRIC_AXIS)) if _is_placed(traces[0]) else steps
     samples = (f"{name} @ {axis}" for name in ("last", "min", "max"))
-    at_cursor = () if cursor is None else (place or f"{steps} {cursor}",)
+    at_cursor = () if options.cursor is None else (plot.place or f"{steps} {options.cursor}",)
     heads = (in_view, *at_cursor, *samples, "mean ± deviation", "points", "from")
-    name_width = name_width or min(_LABEL, width // 4)
-    names = fit_distinct([clean(line.label) for line in lines], name_width)
+    name_width = min(_LABEL, width // 4) if plot.overlaid else width // 2
+    names = fit_distinct([clean(name) for name in _names(plot)], name_width)
+    lines = [stroke for stroke in plot.strokes for _ in stroke.traces]
     spans: list[list[Span]] = [[(head, Role.MUTED) for head in heads]]
-    for line, curve, name in zip(lines, curves, names, strict=True):
-        title, *values = _cells(line.traces[0], curve, f"{line.glyph or '●'} {name}")
+    for line, trace, curve, name in zip(lines, traces, curves, names, strict=True):
+        title, *values = _cells(trace, curve, f"{line.glyph or '●'} {name}")
         spans.append([(title, line.role), *((value, Role.TEXT) for value in values)])
-    return tuple(map(stripped_row, aligned(spans, width, left=range(len(heads)))))
+    rows = tuple(map(stripped_row, aligned(spans, width, left=range(len(heads)))))
+    own = next((stroke for stroke in plot.strokes if any(trace.run.id == run.id for trace in stroke.traces)), None)
+    if own is None or not (legend := milestone_legend(run)):
+        return rows
+    return (*rows, ((f"{own.glyph} ", own.role), *legend) if plot.overlaid else legend)
+
+
+def _names(plot: Plot) -> list[str]:
+    """Return the names of the rows; those of runs that are not healthy have a sign."""
+    if not plot.overlaid:
+        return [trace.metric for trace in plot.traces]
+    failed = {id for stroke in plot.strokes if stroke.line is not None for id in stroke.line.failed}
+    runs = distinct_names([trace.run.name for trace in plot.traces])
+    return [
+        f"{name} {FAILURE_SIGN}" if trace.run.id in failed else name
+        for name, trace in zip(runs, plot.traces, strict=True)
+    ]
 
 
 def _cells(trace: Trace, curve: Curve, name: str) -> tuple[str, ...]:

@@ -32,6 +32,33 @@ _NEARLY = 0.01
 """Fraction of the steps by which a seed may end before the longest one and count at its end: about a column."""
 
 
+class Bins(Struct, frozen=True):
+    """The part of an x axis that a chart shows, in as many columns as its canvas has dots."""
+
+    low: float
+    high: float
+    columns: int
+
+    @property
+    def width(self) -> float:
+        """Width of a column."""
+        return (self.high - self.low) / self.columns
+
+    def has(self, x: float) -> bool:
+        """Whether an x value is shown."""
+        return self.low <= x <= self.high
+
+
+class Smoothed(NamedTuple):
+    """The average of a curve, as it is drawn."""
+
+    envelope: Envelope
+    block: int
+    """Number of points in a block."""
+    at_cursor: float | None
+    """The average at the last point at or before the cursor; None without a cursor or outside of the x limits."""
+
+
 class Series(Struct, frozen=True, eq=False):
     """What a line of a chart is made of: a metric of a run, or of the runs that share a line of an overlay."""
 
@@ -76,6 +103,33 @@ class Trace(MetricReading, frozen=True, eq=False):
             row = self.curve.row_near(x + slack, self.scale)
             step = row if self.curve.ordinal else int(self.curve.steps[row])
         return replace(self, step=step, is_inside=x - slack <= self.limits[1], own_step=own_step)
+
+    def envelope(self, bins: Bins, curve: Curve | None = None) -> Envelope:
+        """Return the envelope of the curve, or of another one on the same axis, in the unit of the concept."""
+        curve = self.curve if curve is None else curve
+        return scaled(curve.envelope(bins.low, bins.high, bins.columns, self.scale), self.factor)
+
+    def smoothed(self, weight: float, bins: Bins) -> Smoothed:
+        """Return the debiased exponential average of the part that is shown.
+
+        Up to 2048 points inside it, the average covers every point since the first (except points whose weight is below
+        1e-9). Of more points, blocks of 2, 4, 8 … are averaged first: a weight then smooths a chart as much whatever
+        the length of the curve, and the cost depends on the chart only.
+        """
+        curve, scale = self.curve, self.scale
+        before = math.ceil(math.log(_NEGLIGIBLE) / math.log(weight))
+        x, values, block = curve.block_means(bins.low, bins.high, _BLOCKS, before, scale)
+        average = smooth(values, weight)
+        known = np.isfinite(average)
+        x, average = x[known], average[known]
+        at_cursor: float | None = None
+        if self.step is not None and (row := curve.row_after(self.step) - 1) >= 0:
+            place = float(curve.x_of_rows(np.array([row]), scale)[0])
+            last = int(np.searchsorted(x, place, "right")) - 1
+            if bins.has(place) and last >= 0:
+                at_cursor = float(average[last]) * self.factor
+        envelope = envelope_of_points(x, average, bins.low, bins.high, bins.columns)
+        return Smoothed(scaled(envelope, self.factor), block, at_cursor)
 
 
 class Stroke(Struct, frozen=True, eq=False):
@@ -186,46 +240,6 @@ def is_noisy(envelope: Envelope) -> bool:
     low, high = np.percentile(values, (5, 95))
     steps = np.maximum(np.abs(np.diff(values)), (envelope.high - envelope.low)[known][1:])
     return bool(np.median(steps) > _NOISY * (high - low) > 0)
-
-
-class Smoothed(NamedTuple):
-    """The average of a curve, as it is drawn."""
-
-    envelope: Envelope
-    block: int
-    """Number of points in a block."""
-    at_cursor: float | None
-    """The average at the last point at or before the cursor; None without a cursor or outside of the x limits."""
-
-
-def smoothed(
-    curve: Curve,
-    weight: float,
-    low: float,
-    high: float,
-    columns: int,
-    scale: Scale,
-    factor: float,
-    cursor: int | None = None,
-) -> Smoothed:
-    """Return the debiased exponential average between two x values. cursor: step of the cursor, or None.
-
-    Up to 2048 points inside the window, the average covers every point since the first (except points whose weight is
-    below 1e-9). Of more points, blocks of 2, 4, 8 … are averaged first: a weight then smooths a chart as much whatever
-    the length of the curve, and the cost depends on the chart only.
-    """
-    before = math.ceil(math.log(_NEGLIGIBLE) / math.log(weight))
-    x, values, block = curve.block_means(low, high, _BLOCKS, before, scale)
-    average = smooth(values, weight)
-    known = np.isfinite(average)
-    x, average = x[known], average[known]
-    at_cursor: float | None = None
-    if cursor is not None and (row := curve.row_after(cursor) - 1) >= 0:
-        place = float(curve.x_of_rows(np.array([row]), scale)[0])
-        last = int(np.searchsorted(x, place, "right")) - 1
-        if low <= place <= high and last >= 0:
-            at_cursor = float(average[last]) * factor
-    return Smoothed(scaled(envelope_of_points(x, average, low, high, columns), factor), block, at_cursor)
 
 
 def interpolated(values: Floats) -> Floats | None:

@@ -14,7 +14,7 @@ from tuimon.model.views import Rows, Size
 from tuimon.panels._charts.curve_panel import metric_panel
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._charts.overlay_lines import OverlayLine, overlay_lines
-from tuimon.panels._metrics import MetricReading, reading_drawn, reading_of
+from tuimon.panels._metrics import reading_drawn, reading_of
 from tuimon.panels.lists.run_metrics import Reader, common_metrics, level_cell, main_reader, name_in
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run
@@ -66,59 +66,45 @@ def with_metric(runs: Iterable[Run], metric: str) -> tuple[Run, ...]:
 @lru_cache(maxsize=8)
 def reader_of(metric: str) -> Reader:
     """Return the function that looks up a metric as the grid does; the same object for the same name."""
-
-    def reader(run: Run) -> MetricReading | None:
-        return reading_of(run, (name_in(run, metric),))
-
-    return reader
+    return lambda run: reading_of(run, (name_in(run, metric),))
 
 
-def limits_of(runs: Iterable[Run], metric: str) -> tuple[float, float] | None:
-    """Return the lowest and the highest finite value of a metric in any of the runs, in the unit of the charts; None
-    without any."""
-    ends = [end for reading in _readings(runs, metric) for end in _ends(reading)]
-    return (min(ends), max(ends)) if ends else None
-
-
-def steps_of(runs: Iterable[Run], metric: str) -> Window | None:
-    """Return the steps from the first to the last of a metric in any of the runs; None with fewer than two steps. Their
-    end moves in parts of their number, so that the charts of other runs are seldom drawn again."""
-    steps = [int(step) for reading in _readings(runs, metric) for step in reading.curve.steps[[0, -1]]]
-    first, last = min(steps, default=0), max(steps, default=0)
-    if first >= last:
-        return None
-    end = Window(float(last - first)).limits(float(last), "step")[1]
-    return Window(end - first, end)
+def common_limits(runs: Iterable[Run], metric: str) -> Limits:
+    """Return the limits that charts of a metric of all these runs share: its lowest and highest finite value in the
+    unit of the charts, and its steps from the first to the last one. The end of the steps moves in parts of their
+    number, so that the charts of other runs are seldom drawn again."""
+    spans = _spans(runs, metric)
+    ends = [end for values, _ in spans for end in values]
+    first, last = min((steps[0] for _, steps in spans), default=0), max((steps[1] for _, steps in spans), default=0)
+    x = None
+    if first < last:
+        end = Window(float(last - first)).limits(float(last), "step")[1]
+        x = Window(end - first, end)
+    return Limits((min(ends), max(ends)) if ends else None, x)
 
 
 def comparable(runs: Sequence[Run], metric: str) -> bool:
     """Return whether half of the curves or more take at least _LEAST_SHARE of the height and width that charts with the
     same limits have; otherwise most of these charts would look empty."""
-    readings = [reading for reading in _readings(runs, metric) if _ends(reading)]
-    heights = [abs(_ends(reading)[1] - _ends(reading)[0]) for reading in readings]
-    widths = [int(reading.curve.steps[-1]) - int(reading.curve.steps[0]) for reading in readings]
-    both, steps = limits_of(runs, metric), steps_of(runs, metric)
-    if both is None or steps is None:
+    limits = common_limits(runs, metric)
+    if limits.y is None or limits.x is None:
         return True
-    height, width = (both[1] - both[0]) * _LEAST_SHARE, float(max(widths)) * _LEAST_SHARE
-    wide = sum(h >= height and w >= width for h, w in zip(heights, widths, strict=True))
-    return 2 * wide >= len(heights)
+    boxes = [(max(values) - min(values), last - first) for values, (first, last) in _spans(runs, metric) if values]
+    height = (limits.y[1] - limits.y[0]) * _LEAST_SHARE
+    width = max(width for _, width in boxes) * _LEAST_SHARE
+    return 2 * sum(own >= height and steps >= width for own, steps in boxes) >= len(boxes)
 
 
-def _readings(runs: Iterable[Run], metric: str) -> list[MetricReading]:
-    """Return the metric of the runs that have it."""
-    readings = (reading_drawn(run, name_in(run, metric)) for run in runs)
-    return [reading for reading in readings if reading is not None]
-
-
-def _ends(reading: MetricReading) -> list[float]:
-    """Return the lowest and the highest value of a metric, in either order; [] without a finite one."""
-    return [point.value * reading.factor for point in (reading.curve.min, reading.curve.max) if point is not None]
-
-
-def common_limits(runs: Sequence[Run], metric: str) -> Limits:
-    """Return the limits of y and of the steps that charts of all these runs share."""
-    return Limits(limits_of(runs, metric), steps_of(runs, metric))
+def _spans(runs: Iterable[Run], metric: str) -> list[tuple[list[float], list[int]]]:
+    """Return (lowest and highest value, or [] without a finite one; first and last step) of a metric in the runs that
+    have it."""
+    readings = filter(None, (reading_drawn(run, name_in(run, metric)) for run in runs))
+    spans: list[tuple[list[float], list[int]]] = []
+    for reading in readings:
+        ends = (reading.curve.min, reading.curve.max)
+        values = [point.value * reading.factor for point in ends if point is not None]
+        spans.append((values, [int(step) for step in reading.curve.steps[[0, -1]]]))
+    return spans
 
 
 def merged(runs: Sequence[Run], failed: Container[int] = ()) -> dict[int, OverlayLine]:

@@ -6,8 +6,7 @@ Cells are characters first and colours second: `.` `-` `=` `#` `X` in order of t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Any, TypeAlias
+from functools import cached_property, partial
 
 import numpy as np
 from msgspec import Struct
@@ -16,11 +15,10 @@ from msgspec.structs import replace
 from tuimon import lazy_re as re
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
-from tuimon.draw.table import KEPT, Column
+from tuimon.draw.table import Column, text_column
 from tuimon.model.ranks import JobRanks, RankRow
 from tuimon.model.views import Role, Row, Span
 from tuimon.sources.grouped_files import natural_order
-from tuimon.text import fit
 
 _PER_NODE = 8
 """Ranks in a row of the grid whose node is unknown."""
@@ -137,7 +135,6 @@ _LINE_HEAD = re.compile(
 )
 """Time stamp, process and level before the message of a log line: other columns have them."""
 _LONGEST_LOSS = 8
-_Column: TypeAlias = "Column[RankRow]"
 LABEL = 9
 """Width of the names of nodes and GPUs in front of cells."""
 
@@ -169,37 +166,30 @@ def with_end(job: JobRanks, state: str) -> JobRanks:
     return replace(job, rows=rows)
 
 
-def rank_columns() -> tuple[Column[RankRow], ...]:
-    """Return the columns of the table of ranks."""
-
-    def text(id: str, head: str, own: Callable[[RankRow], str], least: int, keep: int = KEPT, **more: Any) -> _Column:
-        return Column(
-            id, head, own, lambda row, width: ((fit(own(row), width).rstrip(), Role.TEXT),), least, keep, **more
-        )
-
-    return (
-        text("role", "role", lambda row: row.role, 4, 30, most=12, right=False),
-        text("rank", "rank", lambda row: str(row.rank), 4),
-        text("node", "node", lambda row: row.node, 4, most=15, right=False),
-        text("gpu", "gpu", lambda row: "" if row.gpu is None else str(row.gpu), 3),
-        Column("state", "state", lambda row: row.state, _state, 7, KEPT, most=11, right=False),
-        text("step", "step", lambda row: "" if row.step is None else str(row.step), 5, most=19),
-        text("own", "own s", lambda row: seconds(row.own), 6, 25),
-        text("wait", "wait s", lambda row: seconds(row.wait), 6, 24),
-        text("mem", "mem", lambda row: "" if row.memory is None else f"{row.memory:.0%}", 5, 23),
-        text("loss", "loss", lambda row: loss_text(row.loss), 9, 21),
-        text("line", "error or last line", _message, 10, 20, most=1000, fills=True, right=False),
-    )
-
-
-def _state(row: RankRow, width: int) -> Row:
-    state = row.state.upper() if row.state in _LOUD else row.state
-    return ((state, _STATE_ROLES.get(row.state, Role.GOOD)),)
+def _state(row: RankRow) -> Span:
+    return row.state.upper() if row.state in _LOUD else row.state, _STATE_ROLES.get(row.state, Role.GOOD)
 
 
 def _message(row: RankRow) -> str:
     """Return the last line of a rank without time stamp, process and level."""
     return _LINE_HEAD.sub("", row.line, count=1)
+
+
+_text = partial(text_column, role=Role.TEXT)
+COLUMNS: tuple[Column[RankRow], ...] = (
+    _text("role", "role", lambda row: row.role, 4, 30, most=12, right=False),
+    _text("rank", "rank", lambda row: str(row.rank), 4),
+    _text("node", "node", lambda row: row.node, 4, most=15, right=False),
+    _text("gpu", "gpu", lambda row: "" if row.gpu is None else str(row.gpu), 3),
+    _text("state", "state", _state, 7, most=11, right=False),
+    _text("step", "step", lambda row: "" if row.step is None else str(row.step), 5, most=19),
+    _text("own", "own s", lambda row: seconds(row.own), 6, 25),
+    _text("wait", "wait s", lambda row: seconds(row.wait), 6, 24),
+    _text("mem", "mem", lambda row: "" if row.memory is None else f"{row.memory:.0%}", 5, 23),
+    _text("loss", "loss", lambda row: loss_text(row.loss), 9, 21),
+    _text("line", "error or last line", _message, 10, 20, most=1000, fills=True, right=False),
+)
+"""Columns of the table of ranks."""
 
 
 def unreachable_row(host: str, why: str, width: int) -> Row:

@@ -11,16 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from importlib import import_module
 from operator import methodcaller
-from pathlib import Path
 
 from msgspec.structs import replace
 
 from tuimon.analysis.metric_filter import nearest
 from tuimon.errors import UsageError
+from tuimon.text_tables import table_rows
 from tuimon.tui.action import Action, TuimonApp
 from tuimon.tui.screens.work_screen import WorkScreen
 
-TABLE = Path(__file__).parent / "keys.txt"
 _LISTS = ("runs", "metrics", "log", "texts", "media", "ranks", "health", "help")
 _SCREENS = {"all": ("dashboard", *_LISTS), "lists": _LISTS}
 
@@ -28,28 +27,18 @@ _SCREENS = {"all": ("dashboard", *_LISTS), "lists": _LISTS}
 @cache
 def all_actions() -> tuple[Action, ...]:
     """Return every action, in the order of keys.txt."""
-    return tuple(_rows(TABLE.read_text("utf-8")))
+    return tuple(_rows())
 
 
-def _rows(table: str) -> Iterator[Action]:
+def _rows() -> Iterator[Action]:
     section = ""
-    for line in table.splitlines():
-        if line.startswith("["):
-            section = line.strip("[]")
-        elif line and not line.startswith("#"):
-            cells = map(str.strip, line.split("|"))
-            id, keys, label, text, where, function, method, opens, also = cells
-            yield Action(
-                id,
-                keys,
-                label,
-                text,
-                partial(_do, function, method, opens),
-                section,
-                _SCREENS.get(where, tuple(where.split())),
-                opens,
-                also,
-            )
+    for first, *others in table_rows(__file__, "keys.txt"):
+        if not others:
+            section = first.strip("[]")
+            continue
+        keys, label, text, where, function, method, opens, also = others
+        do, screens = partial(_do, function, method, opens), _SCREENS.get(where, tuple(where.split()))
+        yield Action(first, keys, label, text, do, section, screens, opens, also)
 
 
 def _do(function: str, method: str, opens: str, app: TuimonApp) -> None:

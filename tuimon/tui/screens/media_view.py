@@ -6,16 +6,15 @@ Nothing is read before the view is opened. A thread reads the files, so that a l
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tuimon.draw.numbers import format_bytes
-from tuimon.draw.table import KEPT, Column
+from tuimon.draw.table import Column, text_column
 from tuimon.media.saving import can_save, picture_data, picture_problem, save
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels import plural
 from tuimon.store import Run, Snapshot
-from tuimon.text import clean, first_names, fit, home_relative
+from tuimon.text import clean, first_names, home_relative
 from tuimon.tui.action import Action
 from tuimon.tui.box import CellGrid
 from tuimon.tui.copying import new_file
@@ -37,18 +36,11 @@ class MediaTable(Table["Tag"]):
         return item.kind, item.name
 
 
-def _column(id: str, text: Callable[[Tag], str], role: Role, least: int, **more: Any) -> Column[Tag]:
-    def show(tag: Tag, width: int) -> Row:
-        return ((fit(text(tag), width, "end").rstrip(), role),)
-
-    return Column(id, "", text, show, least, KEPT, **more)
-
-
 _COLUMNS: tuple[Column[Tag], ...] = (
-    _column("kind", lambda tag: str(tag.kind), Role.MUTED, 9, right=False),
-    _column("tag", lambda tag: clean(tag.name), Role.TEXT, 8, most=200, fills=True, right=False),
-    _column("items", lambda tag: f"{tag.count} × {_steps(tag)}", Role.MUTED, 12, most=50),
-    _column("size", lambda tag: format_bytes(tag.bytes), Role.MUTED, 7, most=8),
+    text_column("kind", "", lambda tag: str(tag.kind), 9, right=False),
+    text_column("tag", "", lambda tag: (clean(tag.name), Role.TEXT), 8, cut="end", most=200, fills=True, right=False),
+    text_column("items", "", lambda tag: f"{tag.count} × {_steps(tag)}", 12, most=50),
+    text_column("size", "", lambda tag: format_bytes(tag.bytes), 7, most=8),
 )
 
 

@@ -10,7 +10,7 @@ from tuimon.analysis.attempts import lost_work
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.draw.numbers import format_bytes, format_duration
 from tuimon.draw.rows import fit_row, wrap_row
-from tuimon.draw.table import Column, cursor_sign
+from tuimon.draw.table import cursor_sign
 from tuimon.model.views import Role, Row, Rows, Span, Symbols
 from tuimon.panels import plural
 from tuimon.panels.lists import rank_rows
@@ -59,15 +59,12 @@ class RanksTable(Table["RankRow"]):
         if job is not self.job:
             self.job = job
             self._grid = Grid(job.rows if job else ())
-            self._columns = rank_rows.rank_columns()
         if job is not None and self.is_map is None:
             self.is_map = len(job.rows) > _MOST_IN_TABLE
         text = " No logs of several ranks: torchrun --log-dir DIR --redirects 3 writes them"
         self.empty = ((text if is_examined else " The logs of this run are being searched for ranks …", Role.MUTED),)
-        columns = self._columns if job is not None and not self.is_map else ()
+        columns = rank_rows.COLUMNS if job is not None and not self.is_map else ()
         self.show_items(job.rows if job else (), columns, self.order, Symbols.BRAILLE, theme)
-
-    _columns: tuple[Column[RankRow], ...] = ()
 
     def key(self, item: RankRow) -> tuple[str, int]:
         return item.role, item.rank

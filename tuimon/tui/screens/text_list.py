@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from tuimon import lazy_re as re
 from tuimon.draw.numbers import format_value
-from tuimon.draw.table import KEPT, Column, Order
-from tuimon.model.views import Role
+from tuimon.draw.table import Column, Order, text_column
+from tuimon.model.views import Role, Span
 from tuimon.redact import redacted_text
 from tuimon.samples.flags import NAMES
 from tuimon.samples.group_labels import GroupLabels
@@ -61,22 +62,7 @@ def list_columns(choice: Choice) -> tuple[Column[Any], ...]:
     return _group_columns(choice) if choice.mode == GROUPS else _sample_columns(choice.entries)
 
 
-def _column(
-    id: str, head: str, text: Callable[[Any], tuple[str, Role] | str | None], least: int, keep: int = KEPT, **more: Any
-) -> Column[Any]:
-    """Return a column of texts with their roles; a text alone is muted, None is no value."""
-
-    def span(item: Any) -> tuple[str, Role]:
-        found = text(item)
-        return (found or "", Role.MUTED) if found is None or isinstance(found, str) else found
-
-    return Column(id, head, lambda item: span(item)[0], lambda item, width: (span(item),), least, keep, **more)
-
-
-def _words_column(head: str, text: Callable[[Any], str]) -> Column[Any]:
-    return _column(
-        "text", head, lambda item: (text(item), Role.TEXT), _WORDS, most=_LONGEST_TEXT, fills=True, right=False
-    )
+_words = partial(text_column, "text", least=_WORDS, role=Role.TEXT, most=_LONGEST_TEXT, fills=True, right=False)
 
 
 def _sample_columns(entries: Sequence[Entry]) -> tuple[Column[Entry], ...]:
@@ -85,25 +71,25 @@ def _sample_columns(entries: Sequence[Entry]) -> tuple[Column[Entry], ...]:
     low, high = min(rewards, default=0.0), max(rewards, default=0.0)
     names = dict.fromkeys(name for entry in entries[:_SAMPLE] for name, _ in entry.components)
 
-    def reward(entry: Entry) -> tuple[str, Role]:
+    def reward(entry: Entry) -> Span:
         role = Role.VALUE if finite(entry) is not None else Role.MUTED
         if high > low and entry.reward in (low, high):
             role = Role.GOOD if entry.reward == high else Role.WARNING
         return _number(entry.reward), role
 
-    def part(name: str) -> Callable[[Entry], str | None]:
+    def part(name: str) -> Callable[[Entry], str]:
         return lambda entry: _number(dict(entry.components).get(name))
 
     unit = entries[0].length_unit if entries else ""
     several = 1 < len(labels) < len(entries)
     return (
-        _column("reward", "reward", reward, 8),
-        _column("length", unit, lambda entry: (format_value(entry.length), Role.TEXT), 7, most=10),
-        _column("marks", "", lambda entry: (_marks(entry), Role.WARNING), 3, right=False),
-        _column("group", "group", lambda e: labels.label(e.group) if several else None, max(5, labels.width), 30),
-        _column("advantage", "advantage", lambda e: None if e.advantage is None else _number(e.advantage), 9, 29),
-        *(_column(name, component_head(name), part(name), 8, 28 - place) for place, name in enumerate(names)),
-        _words_column("text", lambda entry: clean(redacted_text(entry.head)) or "(empty)"),
+        text_column("reward", "reward", reward, 8),
+        text_column("length", unit, lambda entry: format_value(entry.length), 7, role=Role.TEXT, most=10),
+        text_column("marks", "", _marks, 3, role=Role.WARNING, right=False),
+        text_column("group", "group", lambda e: labels.label(e.group) if several else "", max(5, labels.width), 30),
+        text_column("advantage", "advantage", lambda e: "" if e.advantage is None else _number(e.advantage), 9, 29),
+        *(text_column(name, component_head(name), part(name), 8, 28 - place) for place, name in enumerate(names)),
+        _words(head="text", text=lambda entry: clean(redacted_text(entry.head)) or "(empty)"),
     )
 
 
@@ -124,26 +110,28 @@ def _group_columns(choice: Choice) -> tuple[Column[Group], ...]:
     rewards = rewards_of(choice.entries)
     low, high = min(rewards, default=0.0), max(rewards, default=0.0)
 
-    def bars(group: Group) -> tuple[str, Role]:
+    def bars(group: Group) -> str:
         shown = "".join(_bar(entry, low, high) for entry in group.entries[:_MOST_BARS])
-        return (shown[:-1] + "…" if len(group.entries) > _MOST_BARS else shown), Role.ACCENT
+        return shown[:-1] + "…" if len(group.entries) > _MOST_BARS else shown
 
-    def number(value: Callable[[Group], float]) -> Callable[[Group], tuple[str, Role]]:
+    def number(value: Callable[[Group], float]) -> Callable[[Group], Span]:
         return lambda group: (_number(value(group)), Role.WARNING if group.is_flat else Role.VALUE)
 
-    def identical(group: Group) -> tuple[str, Role] | None:
-        return (f"{group.identical} of {len(group.entries)}", Role.WARNING) if group.identical else None
+    def identical(group: Group) -> str:
+        return f"{group.identical} of {len(group.entries)}" if group.identical else ""
+
+    def passed(group: Group) -> str:
+        return f"{group.passed}/{group.judged}" if group.judged else "-"
 
     several = 1 < len(labels) < len(choice.entries)
-    passed = _column("passed", "passed", lambda g: (f"{g.passed}/{g.judged}" if g.judged else "-", Role.TEXT), 8, 30)
     return (
-        _column("mean", "mean", number(lambda group: group.mean), 8),
-        _column("std", "± std", number(lambda group: group.std), 8, 26),
-        *((passed,) if choice.pass_field else ()),
-        _column("identical", "identical", identical, 9, 27),
-        _column("rewards", "rewards", bars, 4, most=_MOST_BARS, right=False),
-        _column("group", "group", lambda g: labels.label(g.key) if several else None, 5, 25, most=labels.width),
-        _words_column("prompt", lambda group: clean(redacted_text(group.entries[0].prompt_head))),
+        text_column("mean", "mean", number(lambda group: group.mean), 8),
+        text_column("std", "± std", number(lambda group: group.std), 8, 26),
+        *([text_column("passed", "passed", passed, 8, 30, Role.TEXT)] if choice.pass_field else []),
+        text_column("identical", "identical", identical, 9, 27, Role.WARNING),
+        text_column("rewards", "rewards", bars, 4, role=Role.ACCENT, most=_MOST_BARS, right=False),
+        text_column("group", "group", lambda g: labels.label(g.key) if several else "", 5, 25, most=labels.width),
+        _words(head="prompt", text=lambda group: clean(redacted_text(group.entries[0].prompt_head))),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tuimon import lazy_re as re
 from tuimon.draw.numbers import format_value, thousands
-from tuimon.draw.rows import row_width
+from tuimon.draw.rows import row_width, wrap_text
 from tuimon.model.views import Role, Row, Span
 from tuimon.redact import redacted_text
 from tuimon.samples import Sample, Turn
@@ -187,20 +187,3 @@ def _marked(text: str, places: Spans, role: Role) -> Row:
         spans += [(text[end:start], Role.TEXT), (text[start:stop], role)]
         end = stop
     return (*spans, (text[end:], Role.TEXT))
-
-
-def wrap_text(text: str, width: int) -> list[str]:
-    """Split cleaned text into pieces of at most `width` cells, after a blank where there is one."""
-    width = max(width, 2)
-    pieces: list[str] = []
-    start = 0
-    while start < len(text):
-        end = min(start + width, len(text))
-        while (cells := cell_width(text[start:end])) > width:
-            end -= max((cells - width) // 2, 1)
-        blank = text.rfind(" ", start + 1, end) if end < len(text) else -1
-        if blank > start + width // 2:
-            end = blank + 1
-        pieces.append(text[start:end])
-        start = end
-    return pieces or [""]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
 
+from tuimon.draw.rows import wrap_text
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels import plural
 from tuimon.samples.export import as_markdown, group_of, shown_lines
@@ -28,7 +29,7 @@ from tuimon.tui.screens.document import Document
 from tuimon.tui.screens.table import TableScreen
 from tuimon.tui.screens.text_choice import GROUPS, Choice, Place
 from tuimon.tui.screens.text_list import SampleTable
-from tuimon.tui.screens.text_pane import difference_rows, sample_rows, wrap_text
+from tuimon.tui.screens.text_pane import difference_rows, sample_rows
 from tuimon.tui.screens.work_screen import UNQUEUED
 from tuimon.tui.state import ViewState
 
@@ -49,14 +50,6 @@ class TextsScreen(TableScreen[SampleTable]):
     WHERE = "texts"
     PROMPT = "texts"
     PLACEHOLDER = "text  re:expression  format<1  length>512"
-    CSS = """
-    #texts { width: 1fr; height: 1fr; layout: vertical; }
-    #texts.wide { layout: horizontal; }
-    #texts.wide TableGrid { width: 45%; height: 1fr; }
-    #texts.groups TableGrid { width: 60%; }
-    #texts.wide Vertical { margin-left: 1; }
-    #texts TableGrid { height: 40%; width: 1fr; }
-    """
 
     def __init__(self, actions: tuple[Action, ...], paths: tuple[str, ...], step: int | None) -> None:
         """paths: directories that are searched; step: step to begin at, None: the last."""
