@@ -118,7 +118,7 @@ def build_index(streams: Sequence[StreamView], structure: int, merge_key: MergeK
     """Build the index of a run. The best source comes first and names the metrics, whichever was read first."""
     series: list[Series] = []
     positions: list[int] = []
-    for position in chain.from_iterable(best_first(streams)):
+    for position in chain.from_iterable(order.positions for order in order_sources(streams).values()):
         stream = streams[position]
         # The writer may be adding series meanwhile: list() copies the dict in one step. Series that are too new do no
         # harm, as they have no points in the snapshot.
@@ -174,25 +174,6 @@ def _merge_keys(names: Iterable[tuple[str, str]], merge_key: MergeKey) -> dict[s
     return {name: f"{key}\0{name}" if key in ambiguous else key for name, key in known.items()}
 
 
-def best_first(streams: Sequence[StreamView]) -> list[list[int]]:
-    """Return the positions of each source's streams in the order in which they began.
-
-    The source with the highest rank comes first; sources of equal rank are sorted by name.
-    """
-    by_source: dict[str, list[int]] = {}
-    ranks: dict[str, int] = {}
-    for position, stream in enumerate(streams):
-        source, rank = stream.info.source, stream.info.rank
-        by_source.setdefault(source, []).append(position)
-        ranks[source] = max(rank, ranks.get(source, rank))
-    by_preference = sorted(by_source, key=lambda source: (-ranks[source], source))
-    return [_by_beginning(by_source[source], streams) for source in by_preference]
-
-
-def _by_beginning(positions: list[int], streams: Sequence[StreamView]) -> list[int]:
-    return sorted(positions, key=lambda position: (streams[position].info.order, position))
-
-
 class SourceOrder(Struct, frozen=True):
     """Streams of one source, in the order in which they began."""
 
@@ -206,11 +187,13 @@ class SourceOrder(Struct, frozen=True):
 
 
 def order_sources(streams: Sequence[StreamView]) -> dict[str, SourceOrder]:
-    """Return the order of streams by source name."""
+    """Return the order of streams by source name: the source with the highest rank first, equal ones by name."""
     by_source: dict[str, list[int]] = {}
-    for position, stream in enumerate(streams):
-        by_source.setdefault(stream.info.source, []).append(position)
-    return {source: _order(_by_beginning(positions, streams), streams) for source, positions in by_source.items()}
+    for position in sorted(range(len(streams)), key=lambda position: streams[position].info.order):
+        by_source.setdefault(streams[position].info.source, []).append(position)
+    ranks = {source: max(streams[p].info.rank for p in positions) for source, positions in by_source.items()}
+    by_preference = sorted(by_source, key=lambda source: (-ranks[source], source))
+    return {source: _order(by_source[source], streams) for source in by_preference}
 
 
 def _order(positions: list[int], streams: Sequence[StreamView]) -> SourceOrder:

@@ -170,7 +170,7 @@ class Run(RunFacts):
     def _last_steps(self) -> Mapping[int, int]:
         """Last step by step group."""
         steps = self._of_series(self._table.last_steps, self._index.preview_steps)
-        return last_steps(self.streams, self._index, self._builder.sources.values(), self._lengths, steps)
+        return last_steps(self.streams, self._index, self.sources.values(), self._lengths, steps)
 
     # Metrics
 
@@ -250,7 +250,7 @@ class Run(RunFacts):
 
     @cached_property
     def _builder(self) -> CurveBuilder:
-        return CurveBuilder(self.streams, self._table, self._cache, self.first_wall_time)
+        return CurveBuilder(self.streams, self.sources, self._table, self._cache, self.first_wall_time)
 
     def curve(self, metric: str) -> Curve:
         """Return a metric as drawn: its best source, filled with points of the others.
@@ -286,11 +286,13 @@ class Run(RunFacts):
         Each item has at most `rows` points. Memory used for joining a curve is freed before the next one is built.
         """
         cache = ViewCache()
-        builder = CurveBuilder(self.streams, self._table, cache, self.first_wall_time)
+        builder = CurveBuilder(self.streams, self.sources, self._table, cache, self.first_wall_time)
         for entry in map(self._index.entry, self._index.members):
-            if wanted(entry.name):
-                for piece in builder.pieces(builder.ranked(entry), rows):
-                    yield entry.name, *piece
+            if wanted(entry.name) and (curve := builder.best(builder.ranked(entry))) is not None:
+                for start in range(0, len(curve), rows):
+                    part = slice(start, start + rows)
+                    yield entry.name, curve.steps[part], curve.values[part], curve.wall_times[part]
+                del curve
                 cache.clear_metrics()
 
     def provenance(self, metric: str) -> tuple[tuple[str, int], ...]:
