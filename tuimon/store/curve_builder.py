@@ -36,8 +36,6 @@ RANK = re.compile(r"(?<![a-z])rank[-_.]?\d+|(?:^|/)host [^/]+$", re.IGNORECASE)
 class FilePart(Struct, frozen=True):
     """The points of a metric in one of several files of a source."""
 
-    position: int
-    """Position of the file's stream in the run."""
     first_step: int
     last_step: int
     superseded: int
@@ -123,7 +121,7 @@ class CurveBuilder:
         with self._cache.lock:
             return self._plain(_first(source, ranked))
 
-    def files(self, source: MetricSource, count_superseded: bool) -> list[FilePart]:
+    def files(self, source: MetricSource, count_superseded: bool) -> list[tuple[StreamView, FilePart]]:
         """Return the files of a source that have points of its metric, in the order in which they began.
 
         [] if there is one file, or if several were written at the same time. count_superseded: builds the curve anew.
@@ -131,16 +129,14 @@ class CurveBuilder:
         slices = self._slices(source)
         if len(slices) < 2 or len({part.writer for part in slices}) < len(slices):
             return []
-        of_series = {id(series): position for position, series in source.series}
+        stream_of = {id(series): self._streams[position] for position, series in source.series}
         hidden = arrange(slices).hidden if count_superseded else np.empty(0, np.int64)
         ends = np.cumsum([0, *(part.length for part in slices)])
         rows = (hidden[(hidden >= begin) & (hidden < end)] - begin for begin, end in pairwise(ends.tolist()))
         return [
-            FilePart(
-                of_series[id(part.series)],
-                int(part.steps.min()),
-                int(part.steps.max()),
-                len(distinct(part.steps[superseded])),
+            (
+                stream_of[id(part.series)],
+                FilePart(int(part.steps.min()), int(part.steps.max()), len(distinct(part.steps[superseded]))),
             )
             for part, superseded in zip(slices, rows, strict=True)
         ]
@@ -157,11 +153,10 @@ class CurveBuilder:
 
     def _slice(self, source: MetricSource, index: int) -> SeriesSlice:
         position, series = source.series[index]
-        order = self._sources[source.source]
-        place = order.place[position]
+        place = self._sources[source.source][position]
         length, stream = self._table.length(series.id), self._streams[position]
-        begin = self._begins[position] if place and stream.point_count > length else None
-        return slice_series(series, length, stream, order.writers[place], order.purge_after[place], begin)
+        begin = self._begins[position] if place.number and stream.point_count > length else None
+        return slice_series(series, length, stream, place.writer, place.purge_after, begin)
 
     # Points of one source
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -118,7 +118,7 @@ def build_index(streams: Sequence[StreamView], structure: int, merge_key: MergeK
     """Build the index of a run. The best source comes first and names the metrics, whichever was read first."""
     series: list[Series] = []
     positions: list[int] = []
-    for position in chain.from_iterable(order.positions for order in order_sources(streams).values()):
+    for position in chain.from_iterable(order_sources(streams).values()):
         stream = streams[position]
         # The writer may be adding series meanwhile: list() copies the dict in one step. Series that are too new do no
         # harm, as they have no points in the snapshot.
@@ -174,16 +174,19 @@ def _merge_keys(names: Iterable[tuple[str, str]], merge_key: MergeKey) -> dict[s
     return {name: f"{key}\0{name}" if key in ambiguous else key for name, key in known.items()}
 
 
-class SourceOrder(Struct, frozen=True):
-    """Streams of one source, in the order in which they began."""
+class StreamPlace(NamedTuple):
+    """A stream among those of its source."""
 
-    positions: tuple[int, ...]
-    writers: tuple[int, ...]
-    """Number of the writer of each stream; streams written at the same time have the same number."""
-    purge_after: tuple[int | None, ...]
-    """For each stream the lowest step that a later stream's start voids, or None."""
-    place: dict[int, int]
-    """Index in these tuples by the position of the stream in the run."""
+    number: int
+    """Its number in the order in which they began."""
+    writer: int
+    """Number of its writer; streams written at the same time have the same number."""
+    purge_after: int | None
+    """The lowest step that a later stream's start voids, or None."""
+
+
+SourceOrder: TypeAlias = dict[int, StreamPlace]
+"""Streams of one source by their position in the run, in the order in which they began."""
 
 
 def order_sources(streams: Sequence[StreamView]) -> dict[str, SourceOrder]:
@@ -214,5 +217,5 @@ def _order(positions: list[int], streams: Sequence[StreamView]) -> SourceOrder:
         for step in streams[position].cuts:
             if step not in (None, NO_PURGE):
                 limit = step if limit is None else min(limit, step)
-    place = {position: index for index, position in enumerate(positions)}
-    return SourceOrder(tuple(positions), tuple(writers), tuple(reversed(purge_after)), place)
+    places = map(StreamPlace, range(len(positions)), writers, reversed(purge_after))
+    return dict(zip(positions, places, strict=True))

@@ -322,8 +322,8 @@ class Run(RunFacts):
         Raises KeyError if the run has no such metric.
         """
         for source in self._builder.ranked(self._entry(metric)):
-            if parts := self._builder.files(source, count_superseded):
-                return tuple((self.streams[part.position], part) for part in parts)
+            if files := self._builder.files(source, count_superseded):
+                return tuple(files)
         return ()
 
     def names_in_files(self, metric: str) -> Iterator[tuple[int, str]]:

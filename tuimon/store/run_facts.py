@@ -56,7 +56,7 @@ class RunFacts:
 
     @cached_property
     def _best_last(self) -> tuple[StreamView, ...]:
-        return tuple(self.streams[index] for order in reversed(self.sources.values()) for index in order.positions)
+        return tuple(self.streams[index] for order in reversed(self.sources.values()) for index in order)
 
     def _facts_of(self, view: StreamView, *topics: str) -> list[Fact]:
         """Return the facts of a stream on some topics, in the order of its log."""
