@@ -31,6 +31,8 @@ def test_statistics_equal_those_of_the_standard_library(values):
     if len(values) > 1:
         assert result.deviation == pytest.approx(standard.stdev(values), rel=1e-6, abs=1e-6)
         assert result.variance == pytest.approx(standard.variance(values), rel=1e-6, abs=1e-6)
+    else:
+        assert result.deviation == 0
 
 
 def test_statistics_of_odd_values():

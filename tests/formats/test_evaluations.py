@@ -27,6 +27,7 @@ def archive(count: int, **more: np.ndarray) -> bytes:
 def test_mean_of_the_episodes_of_each_evaluation(tmp_path: Path) -> None:
     (tmp_path / "evaluations.npz").write_bytes(archive(5, ep_lengths=np.full((5, 2), 7)))
     [run] = open_run(tmp_path).runs
+    assert run.metrics == ("eval/mean_reward", "eval/mean_ep_length")
     assert run.curve("eval/mean_reward").steps.tolist() == [1000, 2000, 3000, 4000, 5000]
     assert run.curve("eval/mean_reward").values.tolist() == [1000.5, 2000.5, 3000.5, 4000.5, 5000.5]
     assert run.curve("eval/mean_ep_length").values.tolist() == [7.0] * 5

@@ -21,7 +21,6 @@ from tuimon.model.events import Columns, SegmentStarted
 from tuimon.model.views import Axis, ChartView, Line, Role, Size, Symbols
 from tuimon.panels import ChartOptions, metric_panel
 from tuimon.store import Run
-from tuimon.store.aggregates import MeanVariance
 from tuimon.text import cell_width
 
 SIZE = Size(GUTTER + 20, 9)
@@ -182,22 +181,6 @@ def test_a_narrow_table_leaves_out_whole_columns(width: int) -> None:
         assert (float(shown), at) == (pytest.approx(value, rel=1e-6), str(step))
     assert heads[:1] == ["last @ step"] or width < 30
     assert heads == list(HEADS) or width < 100
-
-
-@given(
-    parts=st.lists(st.lists(st.floats(-1e9, 1e9) | st.just(math.nan), max_size=20), min_size=1, max_size=5),
-    offset=st.sampled_from([0.0, 1e12]),
-)
-def test_extended_moments_equal_those_of_all_values(parts: list[list[float]], offset: float) -> None:
-    result, so_far = MeanVariance(), np.empty(0)
-    for part in parts:
-        so_far = np.concatenate([so_far, np.array(part, np.float64) + offset])
-        result = result.extended(so_far)
-    finite = so_far[np.isfinite(so_far)]
-    assert result.count == len(finite)
-    if len(finite):
-        assert result.mean == pytest.approx(finite.mean(), rel=1e-9, abs=1e-3)
-        assert result.deviation == pytest.approx(finite.std(ddof=min(1, len(finite) - 1)), rel=1e-6, abs=1e-2)
 
 
 # ---------------------------------------------------------------- windows

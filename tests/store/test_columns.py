@@ -30,7 +30,7 @@ def test_metrics_that_share_columns_keep_their_own_points(batches: Batches, sing
             values = np.arange(len(rows)) + number * 1000.0 + metric
             if single:
                 for step, value, time in zip(steps.tolist(), values.tolist(), times.tolist(), strict=True):
-                    columns[metric].append(step, value, time)
+                    columns[metric].extend(np.array([step]), np.array([value]), np.array([time]))
             else:
                 columns[metric].extend(steps, values, times)
             wanted[metric] += zip(steps.tolist(), values.tolist(), times.tolist(), strict=True)
@@ -104,8 +104,8 @@ def test_a_metric_that_diverges_gets_its_own_columns() -> None:
     first.extend(steps, steps * 1.0, steps * 1.0)
     second.extend(steps, steps * 2.0, steps * 1.0)
     before = second.steps[:10]
-    second.append(50, 1.0, 50.0)
-    first.append(10, 1.0, 10.0)
+    second.extend(np.array([50]), np.array([1.0]), np.array([50.0]))
+    first.extend(np.array([10]), np.array([1.0]), np.array([10.0]))
     assert first.steps[:11].tolist() == [*range(10), 10]
     assert second.steps[:11].tolist() == [*range(10), 50]
     assert before.tolist() == list(range(10))

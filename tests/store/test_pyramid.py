@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tuimon.store import Curve, curve_index
 from tuimon.store import envelope as reduction
-from tuimon.store.aggregates import MeanVariance, Tally
+from tuimon.store.aggregates import Tally
 from tuimon.store.curve_index import CurveIndex
 from tuimon.store.pyramid import Pyramid
 
@@ -91,19 +91,10 @@ def test_an_older_snapshot_has_the_aggregates_of_its_own_points():
     """The index of a column may have grown beyond the points that an earlier snapshot has."""
     index, values = CurveIndex(), make(2, 300, 9)
     index.tally(values)
-    index.mean_variance(values)
     for length in (0, 1, 120):
-        first, finite = values[:length], values[:length][np.isfinite(values[:length])]
+        first = values[:length]
         assert index.tally(first).nan_count == np.isnan(first).sum()
-        assert index.mean_variance(first).count == len(finite)
-    assert index.tally(values).length == index.mean_variance(values).length == 300
-
-
-@pytest.mark.parametrize(
-    ("values", "deviation"), [([], np.nan), ([np.nan], np.nan), ([4.0], 0.0), ([4.0, 6.0], 2**0.5)]
-)
-def test_deviation_of_few_values(values, deviation):
-    np.testing.assert_allclose(MeanVariance().extended(np.array(values)).deviation, deviation)
+    assert index.tally(values).length == 300
 
 
 def plain(x, values, restarts, low, high, columns):

@@ -409,10 +409,9 @@ def test_console_facts_are_limited():
 
 def test_values_that_are_not_finite_are_found_once() -> None:
     series = Series(0, "loss", PointColumns())
-    for step, value in enumerate([1.0, 2.0, math.nan, 3.0]):
-        series.columns.append(step, value, 0.0)
+    series.columns.extend(np.arange(4), np.array([1.0, 2.0, math.nan, 3.0]), np.zeros(4))
     assert [series.count_finite(length) for length in (0, 2, 3, 4, 2)] == [0, 2, 2, 3, 2]
-    series.columns.append(4, math.inf, 0.0)
+    series.columns.extend(np.array([4]), np.array([math.inf]), np.zeros(1))
     assert series.count_finite(5) == 3
 
 

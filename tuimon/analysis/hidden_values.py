@@ -14,11 +14,9 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
+from tuimon.model.equal import agree
 from tuimon.model.points import Indices
 from tuimon.store import Curve, Run
-
-_ALIKE = 5e-3
-"""Relative difference of a printed value and the exact one."""
 
 
 class HiddenValues(Struct, frozen=True):
@@ -75,10 +73,8 @@ def _hidden_rows(drawn: Curve, other: Curve) -> Indices:
     here, there = drawn.values[places], other.values
     shown = common & np.isfinite(here)
     both = shown & np.isfinite(there)
-    with np.errstate(invalid="ignore", over="ignore"):
-        equal = np.abs(here - there) <= _ALIKE * np.maximum(np.abs(here), np.abs(there))
     hidden = ~np.isfinite(there) & ~(common & ~shown)
-    if both.any() and 2 * int((equal & both).sum()) >= int(both.sum()):
+    if both.any() and agree(here[both], there[both], is_text=True).mean() >= 0.5:
         hidden &= ~shown
         if 2 * int(hidden.sum()) > len(other):
             hidden[:] = False

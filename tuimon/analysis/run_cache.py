@@ -1,4 +1,4 @@
-"""Caches of functions of a Run: for as long as the Run exists, or until its log has grown much."""
+"""Caches of functions of a Run or a Curve: for as long as it exists, or until its log has grown much."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from tuimon.store import Run
+from tuimon.store import Curve, Run
 
+Owner = TypeVar("Owner", Run, Curve)
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 
 
-def cached_per_run(function: Callable[[Run], Result]) -> Callable[[Run], Result]:
-    """Cache the results of a function of a run, which is immutable. A result must not reference its run."""
-    results: WeakKeyDictionary[Run, Result] = WeakKeyDictionary()
+def cached_per_run(function: Callable[[Owner], Result]) -> Callable[[Owner], Result]:
+    """Cache the results of a function of a run or a curve, which are immutable. A result must not reference it."""
+    results: WeakKeyDictionary[Owner, Result] = WeakKeyDictionary()
 
     @wraps(function)
-    def cached(run: Run) -> Result:
+    def cached(owner: Owner) -> Result:
         try:
-            return results[run]
+            return results[owner]
         except KeyError:
-            result = results[run] = function(run)
+            result = results[owner] = function(owner)
             return result
 
     return cached

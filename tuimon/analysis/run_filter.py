@@ -22,7 +22,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from tuimon import lazy_re as re
-from tuimon.analysis.comparing import flat
+from tuimon.analysis.comparing import flat, number_of
 from tuimon.analysis.metric_filter import contains, nearest
 from tuimon.text import clean
 
@@ -193,15 +193,7 @@ def seconds_in(text: str) -> float | None:
 
 
 def _number(value: object) -> float | None:
-    """Return the number; None if it is not a number or NaN."""
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, str):
-        seconds = seconds_in(value)
-        if seconds is not None:
-            return seconds
-    try:
-        number = float(value)  # type: ignore[arg-type]  # raises if it is not a number
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return None if math.isnan(number) else number
+    """Return the number, of a duration its seconds; None if it is not a number or NaN."""
+    seconds = seconds_in(value) if isinstance(value, str) else None
+    number = number_of(value) if seconds is None else seconds
+    return None if number is None or math.isnan(number) else number

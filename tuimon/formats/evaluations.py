@@ -68,8 +68,8 @@ def _arrays(data: bytes) -> dict[str, npt.NDArray[Any]]:
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:
             if max((member.file_size for member in archive.zip.infolist()), default=0) > _LARGEST:
                 raise FormatError(f"an array of more than {_LARGEST >> 20} MiB")
-            for key in archive.keys() & {"timesteps", *_METRICS}:
-                if (array := archive[key]).dtype.kind in "iufb":
+            for key in ("timesteps", *_METRICS):
+                if key in archive and (array := archive[key]).dtype.kind in "iufb":
                     arrays[key] = array
     except zipfile.BadZipFile:
         raise Unfinished("half-written document") from None

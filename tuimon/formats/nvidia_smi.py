@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import math
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from tuimon import lazy_re as re
 from tuimon.formats import Format
 from tuimon.formats._shared.json import BOM
-from tuimon.formats._shared.lines import LineDecoder
+from tuimon.formats._shared.lines import SingleLineDecoder
 from tuimon.formats._shared.rows import seconds
 from tuimon.model.points import Damage, Fact, Item, Topic
 from tuimon.text import decoded
@@ -78,7 +78,7 @@ def _number(cell: bytes) -> float | None:
         return _REASON.get(text)
 
 
-class NvidiaSmiDecoder(LineDecoder):
+class NvidiaSmiDecoder(SingleLineDecoder):
     """A StreamDecoder of rows of one GPU each."""
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class NvidiaSmiDecoder(LineDecoder):
         self._units: list[Item] = []
         """Facts about the units of new metrics, one for each row that has any."""
 
-    def _items(self, parts: Iterator[tuple[int, list[bytes]] | Damage]) -> list[Item]:
+    def _items(self, parts: Iterable[tuple[int, list[bytes]] | Damage]) -> list[Item]:
         items = super()._items(parts)
         units, self._units = self._units, []
         return [*units, *items]

@@ -36,7 +36,7 @@ from tuimon.errors import FormatError
 from tuimon.formats import Format, JournalDecoder
 from tuimon.formats._shared.database import RunsDatabase, columns
 from tuimon.formats._shared.json import parse
-from tuimon.formats._shared.lines import LineSplitter, each_line
+from tuimon.formats._shared.lines import LineSplitter
 from tuimon.formats._shared.rows import number, seconds, trimmed
 from tuimon.model.points import Damage, Fact, Item, PointsBuilder, Replaced, Topic
 
@@ -114,13 +114,17 @@ class OptunaJournalDecoder(JournalDecoder):
 
     def feed_runs(self, data: bytes) -> list[tuple[str, list[Item]]]:
         changed: dict[int, _Trial] = {}
-        for part in each_line(self._lines.feed(data)):
+        for part in self._lines.feed(data):
             if isinstance(part, Damage):
                 self._damage.append(part)
-            elif operation := _operation(part[1]):
-                self._apply(operation, changed)
-            elif part[1].strip():
-                self._damage.append(Damage(part[0], len(part[1]) + 1, "not an operation"))
+                continue
+            offset, lines = part
+            for line in lines:
+                if operation := _operation(line):
+                    self._apply(operation, changed)
+                elif line.strip():
+                    self._damage.append(Damage(offset, len(line) + 1, "not an operation"))
+                offset += len(line) + 1
         self._damage += self._lines.hole_at_end()
         new = {trial.name: trial.new_items() for trial in changed.values()}
         if self._damage and self._trials:  # a run has to report it

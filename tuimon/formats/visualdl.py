@@ -124,7 +124,7 @@ class VisualDLDecoder(StreamDecoder):
                 hparams = _hparams(data, first, stop)
         if value is not None and tag != _OWN_TAG:
             name = tag.decode("utf-8", "replace")
-            if len(self._points.names) < _MAX_METRICS or name in self._points.names:
+            if len(self._points.names) < _MAX_METRICS or self._points.has(name):
                 self._points.add(name, step, value, wall_time)
         if hparams and self._facts < _MAX_FACTS:
             self._facts += 1

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct, field
+from msgspec import Struct
 
 Ids: TypeAlias = npt.NDArray[np.uint32]
 Steps: TypeAlias = npt.NDArray[np.int64]
@@ -135,24 +135,14 @@ class Lines(Struct, frozen=True, eq=False):
 Item: TypeAlias = Points | SegmentStart | Replaced | Fact | Damage | Lines
 
 
-class PointsBuilder(Struct):
-    """Collects single points, for formats that cannot be vectorised; `take` returns them as one batch.
+class Names:
+    """The metric names of a decoder. Ids count from 0 in order of appearance."""
 
-    `names` is the decoder's name table and is kept from batch to batch.
-    """
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self._ids: dict[str, int] = {}
 
-    names: list[str] = field(default_factory=list)
-    _ids: dict[str, int] = field(default_factory=dict)
-    _metric: list[int] = field(default_factory=list)
-    _steps: list[int] = field(default_factory=list)
-    _values: list[float] = field(default_factory=list)
-    _wall_times: list[float] = field(default_factory=list)
-    _whole: list[tuple[npt.NDArray[Any], ...]] = field(default_factory=list)
-    """Columns (metric, steps, values, wall times) of the points before those of the lists."""
-    _beyond: int = 0
-    """Points left out since the last batch, as their steps are outside int64."""
-
-    def metric_id(self, name: str) -> int:
+    def id(self, name: str) -> int:
         """Return the id of a metric name, a new one for a new name."""
         metric = self._ids.get(name)
         if metric is None:
@@ -164,52 +154,57 @@ class PointsBuilder(Struct):
         """Return True if the metric has, or had, a point."""
         return name in self._ids
 
-    def add(self, name: str, step: int, value: float, wall_time: float = float("nan")) -> None:
-        self._metric.append(self.metric_id(name))
-        self._steps.append(step)
-        self._values.append(value)
-        self._wall_times.append(wall_time)
 
-    def extend(
-        self, metric: Sequence[int], steps: Sequence[int], values: Sequence[float], wall_times: Sequence[float]
-    ) -> None:
-        """Add points from columns of equal length; metric: ids returned by `metric_id`."""
-        self._metric += metric
-        self._steps += steps
-        self._values += values
-        self._wall_times += wall_times
+_KINDS = np.uint32, np.int64, np.float64, np.float64
+"""Types of the columns metric, steps, values and wall times."""
 
-    def add_rows(
-        self,
-        names: Sequence[str],
-        steps: npt.NDArray[np.int64],
-        values: npt.NDArray[np.float64],
-        wall_times: npt.NDArray[np.float64],
-    ) -> None:
-        """Add rows with a value of every metric: `values` has shape (rows, names)."""
-        self._close()
-        count, width = values.shape
-        metric = np.array([self.metric_id(name) for name in names], np.uint32)
-        self._whole.append(
-            (np.tile(metric, count), np.repeat(steps, width), values.ravel(), np.repeat(wall_times, width))
-        )
+
+class PointsBuilder(Names):
+    """Collects points, single ones and columns; `take` returns them as one batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._single: tuple[list[Any], ...] = [], [], [], []
+        """Columns of the points after those of `_whole`."""
+        self._whole: list[tuple[npt.NDArray[Any], ...]] = []
+        """Columns (metric, steps, values, wall times)."""
+        self._beyond = 0
+        """Points left out since the last batch, as their steps are outside int64."""
 
     def __len__(self) -> int:
-        return len(self._steps) + sum(len(steps) for _, steps, _, _ in self._whole)
+        return len(self._single[0]) + sum(len(metric) for metric, *_ in self._whole)
+
+    def add(self, name: str, step: int, value: float, wall_time: float = float("nan")) -> int:
+        """Add a point, and return the id of its metric."""
+        metric = self.id(name)
+        metrics, steps, values, wall_times = self._single
+        metrics.append(metric)
+        steps.append(step)
+        values.append(value)
+        wall_times.append(wall_time)
+        return metric
+
+    def add_columns(self, metric: Ids, steps: Steps, values: Floats, wall_times: Floats) -> None:
+        """Add points as columns of equal length; metric: ids returned by `id`."""
+        self._close()
+        self._whole.append((metric, steps, values, wall_times))
+
+    def add_rows(self, names: Sequence[str], steps: Steps, values: Floats, wall_times: Floats) -> None:
+        """Add rows with a value of every metric: `values` has shape (rows, names)."""
+        count, width = values.shape
+        metric = np.tile(np.array([self.id(name) for name in names], np.uint32), count)
+        self.add_columns(metric, np.repeat(steps, width), values.ravel(), np.repeat(wall_times, width))
 
     def _close(self) -> None:
-        """Move the points of the lists to `_whole`."""
-        if self._steps:
-            if not -(2**63) <= min(self._steps) <= max(self._steps) < 2**63:
-                kept = [row for row, step in enumerate(self._steps) if -(2**63) <= step < 2**63]
-                self._beyond += len(self._steps) - len(kept)
-                columns: tuple[list[Any], ...] = (self._metric, self._steps, self._values, self._wall_times)
-                for column in columns:
-                    column[:] = [column[row] for row in kept]
-            metric, steps = np.array(self._metric, np.uint32), np.array(self._steps, np.int64)
-            values, wall_times = np.array(self._values, np.float64), np.array(self._wall_times, np.float64)
-            self._whole.append((metric, steps, values, wall_times))
-            self._metric, self._steps, self._values, self._wall_times = [], [], [], []
+        """Move the single points to `_whole`."""
+        single, self._single = self._single, ([], [], [], [])
+        steps = single[1]
+        if steps and not -(2**63) <= min(steps) <= max(steps) < 2**63:
+            kept = [row for row, step in enumerate(steps) if -(2**63) <= step < 2**63]
+            self._beyond += len(steps) - len(kept)
+            single = tuple([column[row] for row in kept] for column in single)
+        if single[0]:
+            self._whole.append(tuple(map(np.array, single, _KINDS)))
 
     def take(self) -> list[Item]:
         """Return the batch as [Points], or [] if it is empty; the builder is empty afterwards.
@@ -219,7 +214,7 @@ class PointsBuilder(Struct):
         self._close()
         whole, self._whole = self._whole, []
         if len(whole) > 1:
-            whole = [tuple(np.concatenate(column) for column in zip(*whole, strict=True))]
+            whole = [tuple(map(np.concatenate, zip(*whole, strict=True)))]
         beyond, self._beyond = self._beyond, 0
         lost = [Damage(0, 0, f"{beyond} points at steps of more than 64 bits left out", beyond)] if beyond else []
         return [*(Points(self.names, *columns) for columns in whole if len(columns[0])), *lost]

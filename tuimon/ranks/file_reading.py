@@ -144,15 +144,8 @@ class FileReading:
         rank = self._evidence.rank(key)
         if rank.last_time is None or stamp >= rank.last_time:
             rank.last_time, rank.node = stamp, node or rank.node
-        if not node:
-            return
-        times = self._evidence.heard.get(node)
-        if times is None:
-            self._evidence.heard[node] = [stamp, stamp]
-        elif stamp > times[1]:
-            times[1] = stamp
-        elif stamp < times[0]:
-            times[0] = stamp
+        if node:
+            _widen(self._evidence.heard.setdefault(node, [stamp, stamp]), stamp)
 
     def _progress(self, key: tuple[str, int], text: str, place: FileLine, step: tuple[int, bool] | None) -> None:
         rank = self._evidence.rank(key)
@@ -179,13 +172,7 @@ class FileReading:
         rank.stuck = stuck_seconds(text) or rank.stuck
 
     def _report_step(self, step: int, time: float) -> None:
-        times = self._evidence.step_times.get(step)
-        if times is None:
-            times = self._evidence.step_times[step] = [time, time]
-        elif time < times[0]:
-            times[0] = time
-        elif time > times[1]:
-            times[1] = time
+        _widen(self._evidence.step_times.setdefault(step, [time, time]), time)
         if len(self._evidence.step_times) > _MOST_STEP_TIMES:
             del self._evidence.step_times[next(iter(self._evidence.step_times))]
 
@@ -306,3 +293,8 @@ class FileReading:
             failure = Failure(kind, ended.sentence(text)[:_LONGEST_TEXT], place, time, stamp is not None, key, node)
             failure.pid, failure.is_task = ended.pid, is_srun
             evidence.failures.append(failure)
+
+
+def _widen(times: list[float], time: float) -> None:
+    """Move the first or the last of two times to one that lies outside of them."""
+    times[:] = min(times[0], time), max(times[1], time)

@@ -1,11 +1,6 @@
-"""Incremental aggregates of an append-only column: counts of non-finite values, extremes, mean and variance.
-
-Both are immutable; `extended` returns the aggregate of a longer column at the cost of its new rows.
-"""
+"""Incremental aggregates of an append-only column: counts of non-finite values, and extremes."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import numpy.typing as npt
@@ -13,16 +8,16 @@ from msgspec import Struct, field
 
 from tuimon.model.points import Floats, Indices
 
-_PIECE = 1 << 18
-"""Values per piece when a mean is computed, so that no copy of a long column is made."""
-
 
 def _no_indices() -> Indices:
     return np.empty(0, np.int64)
 
 
 class Tally(Struct, frozen=True, eq=False):
-    """Number and positions of non-finite values, and positions of the extremes, of the first `length` values."""
+    """Number and positions of non-finite values, and positions of the extremes, of the first `length` values.
+
+    Immutable; `extended` returns the tally of a longer column at the cost of its new rows.
+    """
 
     length: int = 0
     nan_count: int = 0
@@ -85,42 +80,3 @@ class Tally(Struct, frozen=True, eq=False):
         stretch = np.searchsorted(self.bad_starts, rows, "right") - 1
         safe = np.maximum(stretch, 0)
         return np.where((stretch >= 0) & (self.bad_ends[safe] > rows), self.bad_starts[safe] - 1, rows)
-
-
-class MeanVariance(Struct, frozen=True):
-    """Mean and variance of the finite values among the first `length` values.
-
-    Pieces are combined as in Chan, Golub & LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample
-    Variances", 1979, which avoids cancellation however far the mean is from 0.
-    """
-
-    length: int = 0
-    count: int = 0
-    mean: float = math.nan
-    squares: float = 0.0
-    """Sum of the squared distances from the mean."""
-
-    @property
-    def deviation(self) -> float:
-        """Sample standard deviation (divided by count - 1); 0 for one value, NaN if no value is finite."""
-        return math.sqrt(self.squares / max(self.count - 1, 1)) if self.count else math.nan
-
-    def extended(self, values: Floats) -> MeanVariance:
-        """Return the mean and variance of all of `values`, whose first `length` rows are already included."""
-        count, mean, squares = self.count, self.mean, self.squares
-        for start in range(self.length, len(values), _PIECE):
-            piece = values[start : start + _PIECE]
-            piece = piece[np.isfinite(piece)]
-            if not len(piece):
-                continue
-            with np.errstate(over="ignore", invalid="ignore"):
-                piece_mean = float(piece.mean())
-                piece_squares = float(np.square(piece - piece_mean).sum())
-            if not count:
-                count, mean, squares = len(piece), piece_mean, piece_squares
-                continue
-            distance, total = piece_mean - mean, count + len(piece)
-            mean += distance * (len(piece) / total)
-            squares += piece_squares + distance * distance * (count * (len(piece) / total))
-            count = total
-        return MeanVariance(len(values), count, mean, squares)

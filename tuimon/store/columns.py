@@ -7,7 +7,7 @@ creates new arrays while views of the old ones stay valid.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 from weakref import ref
 
@@ -55,17 +55,6 @@ class GrowingColumn:
                 self._grow(end - self.length)
             self.array[self.length : end] = rows[known:]
             self.length = end
-        return True
-
-    def put_one(self, row: int, value: float) -> bool:
-        """Ensure that the column has this value at `row` <= length; False if it has a different one there."""
-        if row < self.length:
-            known = self.array[row]
-            return bool(known == value or (known != known and value != value))
-        if row == len(self.array):
-            self._grow(1)
-        self.array[row] = value
-        self.length = row + 1
         return True
 
     def begins_as(self, other: GrowingColumn, length: int) -> bool:
@@ -139,38 +128,14 @@ class PointColumns:
     def wall_times(self) -> Floats:
         return self._wall_times.array
 
-    def append(self, step: int, value: float, wall_time: float) -> None:
-        """Append one point. Avoids array operations, as a live row may have hundreds of metrics."""
-        row = self.length
-        if not row or not (self._steps.put_one(row, step) and self._wall_times.put_one(row, wall_time)):
-            shared = self._shared or SharedColumns()
-            self._steps = _placed(self._steps, row, np.array([step], np.int64), shared.steps)
-            self._wall_times = _placed(self._wall_times, row, np.array([wall_time]), shared.wall_times)
-        self._values.put_one(row, value)
-        if self.ordered == row and (step >= self.last_step or row == 0):
-            self.ordered = row + 1
-        self.last_step = step
-        self.length = row + 1
-
     def extend(self, steps: Steps, values: Floats, wall_times: Floats) -> None:
         """Append copies of three arrays of equal length."""
-        count = len(steps)
-        if count == 0:
-            return
-        shared = self._shared or SharedColumns()
-        start = self.length
-        self._place_steps(steps, shared)
-        self._wall_times = _placed(self._wall_times, start, wall_times, shared.wall_times)
-        self._values.put(start, values)
-        self.length = start + count
+        extend_all([self], np.array([len(steps)], np.uint32), steps, values, wall_times)
 
     def _place_steps(self, steps: Steps, shared: SharedColumns) -> None:
-        self._steps = _placed(self._steps, self.length, steps, shared.steps)
-        self._track_order(steps)
-
-    def _track_order(self, steps: Steps) -> None:
-        """Update `ordered` and `last_step` for steps about to be appended."""
+        """Place the steps of the points about to be appended, and update `ordered` and `last_step` for them."""
         start = self.length
+        self._steps = _placed(self._steps, start, steps, shared.steps)
         if self.ordered == start and (start == 0 or steps[0] >= self.last_step):
             back = steps[1:] < steps[:-1]
             self.ordered = start + int(back.argmax()) + 1 if back.any() else start + len(steps)
@@ -179,11 +144,15 @@ class PointColumns:
     def step_at(self, row: int) -> int:
         return int(self._steps.array[row])
 
-    def pieces(self, length: int, rows: int) -> Iterator[tuple[Steps, Floats, Floats]]:
-        """Yield steps, values and wall times of the first `length` points, at most `rows` points at a time."""
-        for start in range(0, length, rows):
-            part = slice(start, min(start + rows, length))
-            yield self.steps[part], self.values[part], self.wall_times[part]
+    def rows(self, part: slice) -> tuple[Steps, Floats, Floats]:
+        """Return steps, values and wall times of some of the points; the end of `part` must be given."""
+        return self.steps[part], self.values[part], self.wall_times[part]
+
+
+def concatenated(parts: Sequence[tuple[PointColumns, slice]]) -> tuple[Steps, Floats, Floats]:
+    """Return steps, values and wall times of some points of several columns, one after the other."""
+    steps, values, wall_times = zip(*(columns.rows(part) for columns, part in parts), strict=True)
+    return np.concatenate(steps), np.concatenate(values), np.concatenate(wall_times)
 
 
 def extend_all(
@@ -229,10 +198,10 @@ def extend_all(
 def _repeats(counts: npt.NDArray[np.uint32], rows: Steps) -> npt.NDArray[np.bool_]:
     """Return bool (len(counts),): whether each run of counts[i] consecutive rows equals the run before it."""
     result = np.zeros(len(counts), np.bool_)
+    if np.count_nonzero(counts) < 2:
+        return result
     filled = np.flatnonzero(counts)
     sizes = counts[filled].astype(np.int64)
-    if not len(filled):
-        return result
     starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
     earlier = np.arange(len(rows)) - np.repeat(sizes, sizes)
     result[filled] = np.logical_and.reduceat((rows == rows[np.maximum(earlier, 0)]) & (earlier >= 0), starts)

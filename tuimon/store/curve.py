@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from tuimon.model.points import Floats, Indices, Steps
 from tuimon.model.views import Envelope
 from tuimon.store import envelope
-from tuimon.store.aggregates import MeanVariance, Tally
+from tuimon.store.aggregates import Tally
 from tuimon.store.axes import Scale, standard_scale
 from tuimon.store.block_sums import BlockMeans
 from tuimon.store.curve_index import CurveIndex
@@ -230,11 +230,6 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
 
     def _row_until(self, step: int) -> int:
         return int(np.searchsorted(self.steps, step, "right")) - 1
-
-    @property
-    def mean_variance(self) -> MeanVariance:
-        """Mean and variance of the finite values."""
-        return self._index.mean_variance(self.values)
 
     def superseded_points(self) -> SupersededPoints:
         """Return the points not drawn, in logged order. Computed at each call."""

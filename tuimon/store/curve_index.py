@@ -1,4 +1,4 @@
-"""Aggregates over an append-only column that successive curves share: tally, mean/variance, block sums, pyramid."""
+"""Aggregates over an append-only column that successive curves share: tally, block sums, pyramid."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from threading import Lock
 from tuimon.model.points import Floats, Indices
 from tuimon.model.views import Envelope
 from tuimon.store import envelope
-from tuimon.store.aggregates import MeanVariance, Tally
+from tuimon.store.aggregates import Tally
 from tuimon.store.block_sums import BlockSums
 from tuimon.store.pyramid import Pyramid
 
@@ -24,7 +24,6 @@ class CurveIndex:
     def __init__(self) -> None:
         self._lock = Lock()
         self._tally = Tally()
-        self._mean_variance = MeanVariance()
         self._sums = BlockSums()
         self._pyramid = Pyramid()
 
@@ -35,14 +34,6 @@ class CurveIndex:
                 return Tally().extended(values)
             self._tally = self._tally.extended(values)
             return self._tally
-
-    def mean_variance(self, values: Floats) -> MeanVariance:
-        """Return mean and variance of `values`, a prefix of the column. Nothing is computed before the first call."""
-        with self._lock:
-            if len(values) < self._mean_variance.length:
-                return MeanVariance().extended(values)
-            self._mean_variance = self._mean_variance.extended(values)
-            return self._mean_variance
 
     def block_means(self, values: Floats, begin: int, end: int, most: int, before: int) -> tuple[Indices, Floats, int]:
         """Return means over blocks of values[begin:end], as BlockSums.means does."""

@@ -17,6 +17,7 @@ import numpy as np
 from tuimon.model.equal import Compared
 from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.arrays import count_below, usual_stride
+from tuimon.store.columns import concatenated
 from tuimon.store.join import JoinedCurve
 
 _CLOCKS = 1.0
@@ -67,12 +68,7 @@ def continued(best: JoinedCurve, ahead: Sequence[Piece]) -> tuple[tuple[Steps, F
         restarts.append(inside - start + offset)
         offset += stop - start
     positions = np.concatenate(restarts)
-    points = (
-        np.concatenate([columns.steps[rows] for columns, rows in parts]),
-        np.concatenate([columns.values[rows] for columns, rows in parts]),
-        np.concatenate([columns.wall_times[rows] for columns, rows in parts]),
-    )
-    return points, positions[positions > 0]
+    return concatenated(parts), positions[positions > 0]
 
 
 def _has_one_step(steps: Steps) -> bool:

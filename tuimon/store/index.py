@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -116,7 +117,7 @@ def build_index(streams: Sequence[StreamView], structure: int) -> RunIndex:
     """Build the index of a run. The best source comes first and names the metrics, whichever was read first."""
     series: list[Series] = []
     positions: list[int] = []
-    for position in chain.from_iterable(best_first(streams)):
+    for position in chain.from_iterable(order_sources(streams).values()):
         stream = streams[position]
         # The writer may be adding series meanwhile: list() copies the dict in one step. Series that are too new do no
         # harm, as they have no points in the snapshot.
@@ -172,43 +173,29 @@ def _merge_keys(names: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {name: f"{key}\0{name}" if key in ambiguous else key for name, key in known.items()}
 
 
-def best_first(streams: Sequence[StreamView]) -> list[list[int]]:
-    """Return the positions of each source's streams in the order in which they began.
+class StreamPlace(NamedTuple):
+    """A stream among those of its source."""
 
-    The source with the highest rank comes first; sources of equal rank are sorted by name.
-    """
-    by_source: dict[str, list[int]] = {}
-    ranks: dict[str, int] = {}
-    for position, stream in enumerate(streams):
-        source, rank = stream.info.source, stream.info.rank
-        by_source.setdefault(source, []).append(position)
-        ranks[source] = max(rank, ranks.get(source, rank))
-    by_preference = sorted(by_source, key=lambda source: (-ranks[source], source))
-    return [_by_beginning(by_source[source], streams) for source in by_preference]
+    number: int
+    """Its number in the order in which they began."""
+    writer: int
+    """Number of its writer; streams written at the same time have the same number."""
+    purge_after: int | None
+    """The lowest step that a later stream's start voids, or None."""
 
 
-def _by_beginning(positions: list[int], streams: Sequence[StreamView]) -> list[int]:
-    return sorted(positions, key=lambda position: (streams[position].info.order, position))
-
-
-class SourceOrder(Struct, frozen=True):
-    """Streams of one source, in the order in which they began."""
-
-    positions: tuple[int, ...]
-    writers: tuple[int, ...]
-    """Number of the writer of each stream; streams written at the same time have the same number."""
-    purge_after: tuple[int | None, ...]
-    """For each stream the lowest step that a later stream's start voids, or None."""
-    place: dict[int, int]
-    """Index in these tuples by the position of the stream in the run."""
+SourceOrder: TypeAlias = dict[int, StreamPlace]
+"""Streams of one source by their position in the run, in the order in which they began."""
 
 
 def order_sources(streams: Sequence[StreamView]) -> dict[str, SourceOrder]:
-    """Return the order of streams by source name."""
+    """Return the order of streams by source name: the source with the highest rank first, equal ones by name."""
     by_source: dict[str, list[int]] = {}
-    for position, stream in enumerate(streams):
-        by_source.setdefault(stream.info.source, []).append(position)
-    return {source: _order(_by_beginning(positions, streams), streams) for source, positions in by_source.items()}
+    for position in sorted(range(len(streams)), key=lambda position: streams[position].info.order):
+        by_source.setdefault(streams[position].info.source, []).append(position)
+    ranks = {source: max(streams[p].info.rank for p in positions) for source, positions in by_source.items()}
+    by_preference = sorted(by_source, key=lambda source: (-ranks[source], source))
+    return {source: _order(by_source[source], streams) for source in by_preference}
 
 
 def _order(positions: list[int], streams: Sequence[StreamView]) -> SourceOrder:
@@ -229,5 +216,5 @@ def _order(positions: list[int], streams: Sequence[StreamView]) -> SourceOrder:
         for step in streams[position].cuts:
             if step not in (None, NO_PURGE):
                 limit = step if limit is None else min(limit, step)
-    place = {position: index for index, position in enumerate(positions)}
-    return SourceOrder(tuple(positions), tuple(writers), tuple(reversed(purge_after)), place)
+    places = map(StreamPlace, range(len(positions)), writers, reversed(purge_after))
+    return dict(zip(positions, places, strict=True))

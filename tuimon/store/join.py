@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tuimon.model.points import Floats, Indices, Steps
-from tuimon.store.columns import PointColumns, SharedColumns
+from tuimon.store.columns import PointColumns, SharedColumns, concatenated
 from tuimon.store.curve import Curve, SupersededPoints
 from tuimon.store.curve_index import CurveIndex
 from tuimon.store.segments import SeriesSlice, arrange
@@ -27,6 +27,11 @@ class JoinedCurve(Struct, frozen=True, eq=False):
     index: CurveIndex
     superseded_curve: list[Curve] = field(default_factory=list)
     """Curve of the superseded points, once a curve has built it; the same list as long as these points are the same."""
+
+    @property
+    def points(self) -> tuple[Steps, Floats, Floats]:
+        """Steps, values and wall times."""
+        return self.columns.rows(slice(self.length))
 
     def is_newer(self, slices: tuple[SeriesSlice, ...]) -> bool:
         """Return whether the slices come from an older snapshot than this curve."""
@@ -101,12 +106,7 @@ def _equally_long(part: SeriesSlice, other: SeriesSlice) -> bool:
 
 
 def _points(slices: Sequence[SeriesSlice]) -> tuple[Steps, Floats, Floats]:
-    rows = [(part.series.columns, part.length) for part in slices]
-    return (
-        np.concatenate([columns.steps[:n] for columns, n in rows]),
-        np.concatenate([columns.values[:n] for columns, n in rows]),
-        np.concatenate([columns.wall_times[:n] for columns, n in rows]),
-    )
+    return concatenated([(part.series.columns, slice(part.length)) for part in slices])
 
 
 def _append(previous: JoinedCurve, slices: tuple[SeriesSlice, ...]) -> bool:
@@ -125,13 +125,11 @@ def _append(previous: JoinedCurve, slices: tuple[SeriesSlice, ...]) -> bool:
     pieces = [source.steps[inside] for source, inside in rows]
     if any((piece[1:] < piece[:-1]).any() for piece in pieces):
         return False
-    steps = np.concatenate(pieces)
+    steps, values, wall_times = concatenated(rows)
     lowest, last = int(steps.min()), int(columns.steps[length - 1])
     parallel = any(part.writer == slices[-1].writer for part in slices[:-1])
     if lowest < last or (lowest == last and parallel):  # equal steps of parallel writers are in the writers' order
         return False
     order = np.argsort(steps, kind="stable") if len(pieces) > 1 else slice(None)
-    values = np.concatenate([source.values[inside] for source, inside in rows])
-    wall_times = np.concatenate([source.wall_times[inside] for source, inside in rows])
     columns.extend(steps[order], values[order], wall_times[order])
     return True

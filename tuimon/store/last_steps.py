@@ -30,13 +30,10 @@ def last_steps(
     """
     newest = np.zeros(len(streams), np.bool_)
     for order in sources:
-        of_source = [
-            (position, writer, streams[position])
-            for position, writer in zip(order.positions, order.writers, strict=True)
-        ]
-        last_writer = [writer for _, writer, view in of_source if view.point_count or view.preview][-1:]
-        for position, writer, _ in of_source:
-            newest[position] = writer in last_writer
+        with_points = [p for p in order if streams[p].point_count or streams[p].preview]
+        last_writer = [order[position].writer for position in with_points[-1:]]
+        for position, place in order.items():
+            newest[position] = place.writer in last_writer
     groups = index.step_groups
     unread = np.array([bool(view.preview) for view in streams], np.bool_)
     # A history that is being read has no end yet: then only the preview counts.

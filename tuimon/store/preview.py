@@ -7,7 +7,7 @@ counted twice.
 from __future__ import annotations
 
 from tuimon.model.events import Preview
-from tuimon.store.columns import PointColumns, SharedColumns
+from tuimon.store.columns import PointColumns, SharedColumns, extend_all
 from tuimon.store.join import JoinedCurve, join
 from tuimon.store.segments import SeriesSlice
 from tuimon.store.series import PREVIEW_ID, Series
@@ -15,15 +15,12 @@ from tuimon.store.series import PREVIEW_ID, Series
 
 def preview_series(preview: Preview, prefix: str) -> tuple[Series, ...]:
     """Return a series for each metric of a preview."""
-    result: list[Series] = []
-    columns, shared, start = preview.columns, SharedColumns(), 0
-    for metric, count in zip(columns.metric.tolist(), columns.counts.tolist(), strict=True):
-        end = start + count
-        series = Series(PREVIEW_ID, prefix + preview.names[metric], PointColumns(shared))
-        series.columns.extend(columns.steps[start:end], columns.values[start:end], columns.wall_times[start:end])
-        result.append(series)
-        start = end
-    return tuple(result)
+    columns, shared = preview.columns, SharedColumns()
+    names = [prefix + preview.names[metric] for metric in columns.metric.tolist()]
+    series = tuple(Series(PREVIEW_ID, name, PointColumns(shared)) for name in names)
+    of_metrics = [item.columns for item in series]
+    extend_all(of_metrics, columns.counts, columns.steps, columns.values, columns.wall_times)
+    return series
 
 
 def previewed(series: Series, previous: JoinedCurve | None) -> JoinedCurve:

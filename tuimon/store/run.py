@@ -167,8 +167,7 @@ class Run(RunFacts):
     def _last_steps(self) -> Mapping[int, int]:
         """Last step by step group."""
         steps = self._of_series(self._table.last_steps, self._index.preview_steps)
-        sources = self._builder.sources.values()
-        return last_steps(self.streams, self._index, sources, self._lengths, steps, self._end_of)
+        return last_steps(self.streams, self._index, self.sources.values(), self._lengths, steps, self._end_of)
 
     def _end_of(self, metric: str) -> int | None:
         """Return the last step of the curve of a metric; None if all of its points are void."""
@@ -252,7 +251,7 @@ class Run(RunFacts):
 
     @cached_property
     def _builder(self) -> CurveBuilder:
-        return CurveBuilder(self.streams, self._table, self._cache, self.first_wall_time)
+        return CurveBuilder(self.streams, self.sources, self._table, self._cache, self.first_wall_time)
 
     def curve(self, metric: str) -> Curve:
         """Return a metric as drawn: its best source, filled with points of the others.
@@ -288,11 +287,13 @@ class Run(RunFacts):
         Each item has at most `rows` points. Memory used for joining a curve is freed before the next one is built.
         """
         cache = ViewCache()
-        builder = CurveBuilder(self.streams, self._table, cache, self.first_wall_time)
+        builder = CurveBuilder(self.streams, self.sources, self._table, cache, self.first_wall_time)
         for entry in map(self._index.entry, self._index.members):
-            if wanted(entry.name):
-                for piece in builder.pieces(builder.ranked(entry), rows):
-                    yield entry.name, *piece
+            if wanted(entry.name) and (curve := builder.best(builder.ranked(entry))) is not None:
+                for start in range(0, len(curve), rows):
+                    part = slice(start, start + rows)
+                    yield entry.name, curve.steps[part], curve.values[part], curve.wall_times[part]
+                del curve
                 cache.clear_metrics()
 
     def provenance(self, metric: str) -> tuple[tuple[str, int], ...]:
@@ -322,8 +323,8 @@ class Run(RunFacts):
         Raises KeyError if the run has no such metric.
         """
         for source in self._builder.ranked(self._entry(metric)):
-            if parts := self._builder.files(source, count_superseded):
-                return tuple((self.streams[part.position], part) for part in parts)
+            if files := self._builder.files(source, count_superseded):
+                return tuple(files)
         return ()
 
     def names_in_files(self, metric: str) -> Iterator[tuple[int, str]]:

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Indices, Steps
-from tuimon.store.arrays import median
+from tuimon.store.arrays import usual_stride
 from tuimon.store.series import NO_PURGE, SegmentLayout, Series
 from tuimon.store.streams import StreamView
 
@@ -235,7 +235,7 @@ def _without_early(segments: Sequence[Indices], begins: Sequence[int | None], st
             reached = last if highest is None else max(last, highest)
             if begin is not None and highest is not None and reached + stride >= begin:
                 rows = rows[np.searchsorted(steps[rows], min(begin, highest + 1), "left") :]
-            highest, stride = reached, max(stride, stride_of(steps[rows]))
+            highest, stride = reached, max(stride, usual_stride(steps[rows]))
         kept.append(rows)
     return kept
 
@@ -251,13 +251,6 @@ def training_begin(stream: StreamView, length_of: Callable[[int], int]) -> int |
         return None
     columns = data.leader.columns
     return int(columns.steps[0] if columns.ordered >= length else columns.steps[:length].min())
-
-
-def stride_of(steps: Steps) -> int:
-    """Return the usual distance of neighbouring steps that rise; 1 if none do."""
-    rises = np.diff(steps)
-    rises = rises[rises > 0]
-    return int(median(rises)) if len(rises) else 1
 
 
 def _take_over(segments: Sequence[Indices], steps: Steps) -> list[Indices]:

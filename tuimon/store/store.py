@@ -44,8 +44,6 @@ from tuimon.store.streams import Present, SeriesLengths
 
 _NOTICES = 200
 """Number of notices kept."""
-_MANY = 32
-"""Number of metrics in a batch from which it pays to find out which of them were logged together."""
 CONSOLE_FACTS = 500
 """Number of newest facts kept of a stream about its console text, which is in its file, and about its checkpoints."""
 
@@ -208,19 +206,7 @@ class Store:
             if item.cuts_seen != cuts:
                 item.cuts.append((cuts, item.columns.length))
                 item.cuts_seen = cuts
-        if len(series) == len(steps) and (event.counts == 1).all():
-            for item, step, value, wall_time in zip(
-                series, steps.tolist(), event.values.tolist(), event.wall_times.tolist(), strict=True
-            ):
-                item.columns.append(step, value, wall_time)
-        elif len(series) > _MANY:
-            extend_all([item.columns for item in series], event.counts, steps, event.values, event.wall_times)
-        else:
-            start = 0
-            for item, count in zip(series, event.counts.tolist(), strict=True):
-                end = start + count
-                item.columns.extend(steps[start:end], event.values[start:end], event.wall_times[start:end])
-                start = end
+        extend_all([item.columns for item in series], event.counts, steps, event.values, event.wall_times)
         rows = np.array([item.id for item in series], np.int64)
         first, last = _range(event.wall_times)
         with self._lock:

@@ -9,8 +9,7 @@ from itertools import islice
 from typing import Any
 
 from tuimon.errors import FormatError
-from tuimon.formats._shared.row_reader import Names
-from tuimon.model.points import Damage, Fact, Item, Replaced
+from tuimon.model.points import Damage, Fact, Item, Names, Replaced
 
 ROWS = 50_000
 """Rows returned per batch: bounds the memory of their Python values."""

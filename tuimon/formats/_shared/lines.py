@@ -10,7 +10,7 @@ are read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -177,28 +177,16 @@ class LineSplitter:
             yield offset, [line]
 
 
-def each_line(parts: Iterator[tuple[int, list[bytes]] | Damage]) -> Iterator[tuple[int, bytes] | Damage]:
-    """Yield (file offset, line) for each line of what `LineSplitter.feed` yields, and its Damage."""
-    for part in parts:
-        if isinstance(part, Damage):
-            yield part
-            continue
-        offset, lines = part
-        for line in lines:
-            yield offset, line
-            offset += len(line) + 1
-
-
 def _too_long(offset: int, length: int) -> Damage:
     return Damage(offset, length, f"line longer than {MAX_LINE >> 20} MiB")
 
 
 class LineDecoder(StreamDecoder):
-    """Base class of decoders that read line by line, each of which adds points to `_points`."""
+    """Base class of decoders of lines."""
 
-    def __init__(self) -> None:
-        self._lines = LineSplitter()
-        self._points = PointsBuilder()
+    def __init__(self, keep_holes: bool = False) -> None:
+        """keep_holes: see LineSplitter."""
+        self._lines = LineSplitter(keep_holes)
 
     def feed(self, data: bytes) -> list[Item]:
         return self._items(self._lines.feed(data))
@@ -206,39 +194,49 @@ class LineDecoder(StreamDecoder):
     def flush(self) -> list[Item]:
         return [*self._items(self._lines.last_line()), *self._lines.hole_at_end()]
 
-    def _items(self, parts: Iterator[tuple[int, list[bytes]] | Damage]) -> list[Item]:
-        damage: list[Item] = []
-        for part in each_line(parts):
-            if isinstance(part, Damage):
-                damage.append(part)
-            elif reason := self._read(part[1].rstrip(b"\r")):
-                damage.append(Damage(part[0], len(part[1]) + 1, reason))
+    def _items(self, parts: Iterable[tuple[int, list[bytes]] | Damage]) -> list[Item]:
+        items: list[Item] = []
+        for part in parts:
+            items += [part] if isinstance(part, Damage) else self._read_lines(*part)
+        return items
+
+    def _read_lines(self, offset: int, lines: list[bytes]) -> Iterable[Item]:
+        """Read lines, the first of which begins at a file offset."""
+        raise NotImplementedError
+
+
+class SingleLineDecoder(LineDecoder):
+    """Base class of decoders that read line by line, each of which adds points to `_points`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._points = PointsBuilder()
+
+    def _items(self, parts: Iterable[tuple[int, list[bytes]] | Damage]) -> list[Item]:
+        damage = super()._items(parts)
         return [*self._points.take(), *damage]
+
+    def _read_lines(self, offset: int, lines: list[bytes]) -> Iterator[Item]:
+        for line in lines:
+            if reason := self._read(line.rstrip(b"\r")):
+                yield Damage(offset, len(line) + 1, reason)
+            offset += len(line) + 1
 
     def _read(self, line: bytes) -> str:
         """Read a line and return why it is damaged, or ""."""
         raise NotImplementedError
 
 
-class JSONLines(StreamDecoder):
+class JSONLines(LineDecoder):
     """StreamDecoder of JSON lines. `read` converts the values of lines, in file order, to items."""
 
     def __init__(self, read: Callable[[list[Any]], list[Item]], remark: Callable[[], str] = str) -> None:
         """remark: returns the value of `remark`."""
+        super().__init__(keep_holes=True)
         self._read = read
         self._remark = remark
-        self._lines = LineSplitter(keep_holes=True)
         self._last: list[Any] = []
         """The last value, if there is one."""
-
-    def feed(self, data: bytes) -> list[Item]:
-        items: list[Item] = []
-        for part in self._lines.feed(data):
-            if isinstance(part, Damage):
-                items.append(part)
-            else:
-                items.extend(self._parse(*part))
-        return items
 
     @property
     def remark(self) -> str:
@@ -256,7 +254,7 @@ class JSONLines(StreamDecoder):
         self._lines.take()
         return self._given(values) + damage
 
-    def _parse(self, offset: int, lines: list[bytes]) -> list[Item]:
+    def _read_lines(self, offset: int, lines: list[bytes]) -> list[Item]:
         values: list[Any] = []
         damage: list[Item] = []
         index = 0

@@ -17,12 +17,14 @@ from __future__ import annotations
 import struct
 import zlib
 from abc import abstractmethod
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import StreamDecoder
-from tuimon.model.points import Damage, Item
+from tuimon.formats._shared.console_lines import ConsoleLines
+from tuimon.formats._shared.protobuf import Message
+from tuimon.model.points import Damage, Fact, Item, Topic
 
 BLOCK = 32768
 HEADER = 7
@@ -171,9 +173,11 @@ class BlockDecoder(StreamDecoder):
     """Base of the decoders of run files: passes each record to `_decode_record`. A record that cannot be read becomes a
     Damage item, and decoding continues with the next record."""
 
-    def __init__(self, head: bytes) -> None:
-        """`head`: see LogBlocks."""
+    def __init__(self, head: bytes, tracker: str) -> None:
+        """`head`: see LogBlocks. tracker: name of the writer."""
         self._blocks = LogBlocks(head)
+        self._console = ConsoleLines()
+        self._writer: dict[str, Any] = {"name": tracker}
         self._other_items: list[Item] = []  # items of the current feed that are not points
         self._offset = 0  # file offset of the current record
 
@@ -200,6 +204,16 @@ class BlockDecoder(StreamDecoder):
         items = self._take_items()
         self._other_items = []
         return items
+
+    def _read_writer(self, run: Message, texts: dict[int, str], tags: int, started: int) -> None:
+        """Read what the writer says about a run. texts, tags, started: numbers of the fields."""
+        self._writer |= run.named_texts(texts)
+        self._writer |= {"tags": found} if (found := run.texts(tags)) else {}
+        self._writer |= {} if (time := run.timestamp(started)) is None else {"started": time}
+
+    def _add_state(self, state: str, evidence: str) -> None:
+        self._console.end()
+        self._other_items.append(Fact(Topic.STATE, {"state": state, "evidence": evidence}))
 
     @abstractmethod
     def _decode_record(self, record: bytes) -> None:

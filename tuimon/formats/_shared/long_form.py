@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from tuimon.formats._shared.row_reader import Names, RowReader
+from tuimon.formats._shared.row_reader import RowReader
 from tuimon.formats._shared.rows import Row, number, step_of
-from tuimon.model.points import Item
+from tuimon.model.points import Item, Names
 
 
 class LongForm(NamedTuple):

@@ -40,7 +40,7 @@ from tuimon.formats._shared.rows import (
     trimmed,
     with_elements,
 )
-from tuimon.model.points import Fact, Floats, Item, Points, Topic
+from tuimon.model.points import Fact, Floats, Item, Names, Points, Topic
 
 _MAX_LAYOUTS = 1024
 _ROWS_EXAMINED = 64
@@ -50,21 +50,6 @@ _NAMED = 5
 _PLAIN = {int, float}
 _Mask: TypeAlias = npt.NDArray[np.bool_]
 _Rows: TypeAlias = npt.NDArray[np.intp]
-
-
-class Names:
-    """The metric names of a decoder. Ids count from 0 in order of appearance."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-        self._ids: dict[str, int] = {}
-
-    def id(self, name: str) -> int:
-        metric = self._ids.get(name)
-        if metric is None:
-            metric = self._ids[name] = len(self.names)
-            self.names.append(name)
-        return metric
 
 
 class _Layout(Struct):

@@ -20,10 +20,10 @@ from msgspec import Struct
 
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats._shared.json import BOM, NOT_JSON, UTF16, is_utf16, parse
-from tuimon.formats._shared.row_reader import Names, RowReader
+from tuimon.formats._shared.row_reader import RowReader
 from tuimon.formats._shared.rows import same, staged, trimmed
 from tuimon.formats.json._whole_values import WholeValues
-from tuimon.model.points import Damage, Fact, Item, Points, Replaced, Topic
+from tuimon.model.points import Damage, Fact, Item, Names, Points, Replaced, Topic
 
 MAX_WHOLE = 64 << 20
 """Bytes up to which a document is parsed at once: its objects take about ten times as much memory."""

@@ -34,11 +34,11 @@ from tuimon.formats import Format
 from tuimon.formats._shared.json import BOM, is_utf16, parse
 from tuimon.formats._shared.lines import JSONLines
 from tuimon.formats._shared.long_form import CLEARML
-from tuimon.formats._shared.row_reader import Names, RowReader
+from tuimon.formats._shared.row_reader import RowReader
 from tuimon.formats._shared.row_steps import UNKNOWN_STEP, StepUnit, with_step
 from tuimon.formats._shared.rows import STEP_KEYS, flatten, has_step, is_sample, looks_like_metrics, staged
 from tuimon.formats.json.rows import beginning
-from tuimon.model.points import Item
+from tuimon.model.points import Item, Names
 
 _SCALAR = "training_stats_scalar"
 """Type of ClearML's events that are points."""

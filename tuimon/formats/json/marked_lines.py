@@ -17,19 +17,19 @@ them that were published.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._shared.json import parse
-from tuimon.formats._shared.lines import LineDecoder
-from tuimon.formats._shared.row_reader import Names, RowReader
+from tuimon.formats._shared.lines import SingleLineDecoder
+from tuimon.formats._shared.row_reader import RowReader
 from tuimon.formats._shared.row_steps import StepUnit
 from tuimon.formats._shared.rows import Row, trimmed
 from tuimon.formats.console import text as console
-from tuimon.model.points import Damage, Fact, Item, Topic
+from tuimon.model.points import Damage, Fact, Item, Names, Topic
 
 STEPS = ("samples_count", "step_num", "step", "iteration", "epoch_num", "epoch_count")
 """Keys of the step in the metadata of MLPerf."""
@@ -39,7 +39,7 @@ _PACKED = b"base64:"
 _LOGURU = re.compile(rb'\{"text": ?"(?:[^"\\]|\\.){0,2000}", ?"record": ?\{')
 
 
-class MarkedLines(LineDecoder):
+class MarkedLines(SingleLineDecoder):
     """A StreamDecoder of the records of DLLogger and MLPerf."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class MarkedLines(LineDecoder):
     def remark(self) -> str:
         return self._reader.remark
 
-    def _items(self, parts: Iterator[tuple[int, list[bytes]] | Damage]) -> list[Item]:
+    def _items(self, parts: Iterable[tuple[int, list[bytes]] | Damage]) -> list[Item]:
         damage = super()._items(parts)
         rows, self._rows = self._rows, []
         final, self._final = self._final, []
@@ -106,7 +106,7 @@ class MarkedLines(LineDecoder):
         return self._settings
 
 
-class RecordedText(LineDecoder):
+class RecordedText(SingleLineDecoder):
     """A StreamDecoder of the console text in records. Lines that are no records are text themselves."""
 
     def __init__(self, key: str) -> None:
@@ -125,7 +125,7 @@ class RecordedText(LineDecoder):
             self._lines.take()
         return [*items, *self._read_text(), *self._text.flush()]
 
-    def _items(self, parts: Iterator[tuple[int, list[bytes]] | Damage]) -> list[Item]:
+    def _items(self, parts: Iterable[tuple[int, list[bytes]] | Damage]) -> list[Item]:
         damage = super()._items(parts)
         return [*self._read_text(), *damage]
 

@@ -35,7 +35,7 @@ from msgspec.structs import replace
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import Format
-from tuimon.formats._shared.lines import LineDecoder
+from tuimon.formats._shared.lines import SingleLineDecoder
 from tuimon.formats._shared.rows import seconds
 from tuimon.formats._shared.settings import FactsDocument
 from tuimon.model.points import Fact
@@ -59,7 +59,7 @@ TAGS = {
 _WRITER = {"run_id": "run_id", "run_uuid": "run_id", "run_name": "run_name", "user_id": "user"}
 
 
-class MetricDecoder(LineDecoder):
+class MetricDecoder(SingleLineDecoder):
     """Decoder of the points of one metric. The last number of a line without a newline may be incomplete."""
 
     def _read(self, line: bytes) -> str:

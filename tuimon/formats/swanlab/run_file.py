@@ -28,7 +28,6 @@ from typing import Any
 from tuimon import lazy_re as re
 from tuimon.errors import FormatError
 from tuimon.formats import Format
-from tuimon.formats._shared.console_lines import ConsoleLines
 from tuimon.formats._shared.json import parse
 from tuimon.formats._shared.log_blocks import BlockDecoder
 from tuimon.formats._shared.protobuf import BYTES, FIXED64, VARINT, Message, fields, signed, timestamp, varint
@@ -47,10 +46,8 @@ class SwanLabStoreDecoder(BlockDecoder):
     """StreamDecoder of one run file of any version."""
 
     def __init__(self) -> None:
-        super().__init__(MAGIC)
+        super().__init__(MAGIC, "swanlab")
         self._points = PointsBuilder()
-        self._console = ConsoleLines()
-        self._writer: dict[str, Any] = {"name": "swanlab"}
         self._reported_writer: dict[str, Any] = {}
         self._metrics: dict[str, dict[str, Any]] = {}
 
@@ -94,12 +91,7 @@ class SwanLabStoreDecoder(BlockDecoder):
 
     def _read_start(self, start: Message) -> None:
         texts = {1: "project", 2: "workspace", 4: "run_name", 5: "notes", 7: "group", 8: "job_type", 10: "run_id"}
-        self._writer.update(start.named_texts(texts))
-        if tags := start.texts(6):
-            self._writer["tags"] = tags
-        started = start.timestamp(12)
-        if started is not None:
-            self._writer["started"] = started
+        self._read_writer(start, texts, 6, 12)
 
     def _read_finish(self, finish: Message) -> None:
         state = finish.integer(1)
@@ -159,10 +151,6 @@ class SwanLabStoreDecoder(BlockDecoder):
         if "version" not in self._writer and (match := _VERSION.search(line)):
             self._writer["version"] = match[1]
         self._console.add(level, line + "\n", time)
-
-    def _add_state(self, state: str, evidence: str) -> None:
-        self._console.end()
-        self._other_items.append(Fact(Topic.STATE, {"state": state, "evidence": evidence}))
 
 
 _READERS = {

@@ -16,33 +16,31 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from tuimon.errors import FormatError
-from tuimon.formats import StreamDecoder
 from tuimon.formats._shared.cells import unquoted
 from tuimon.formats._shared.json import BOM, parse
-from tuimon.formats._shared.lines import ROWS_COMPARED, LineSplitter, may_be_cut
-from tuimon.formats._shared.row_reader import Names
+from tuimon.formats._shared.lines import ROWS_COMPARED, LineDecoder, may_be_cut
 from tuimon.formats._shared.row_steps import StepUnit
 from tuimon.formats._shared.rows import seconds
 from tuimon.formats.tables._header import ROWS_DECIDING, Header, commented_header, in_long_form, read_header
 from tuimon.formats.tables._rows import Rows
-from tuimon.model.points import Damage, Item, SegmentStart
+from tuimon.model.points import Damage, Item, Names, SegmentStart
 
 _WHOLE_WORDS = (b"", b"nan", b"inf", b"-inf")
 """Cells that are shorter than others without being cut, in lower case."""
 
 
-class TableDecoder(StreamDecoder):
+class TableDecoder(LineDecoder):
     """A StreamDecoder of one table. long: a table in long form, with the name of a metric in each row."""
 
     def __init__(self, long: bool = False) -> None:
+        super().__init__()
         self._long = long
         self._names = Names()
-        self._lines = LineSplitter()
         self._table: Rows | None = None
         self._undecided: list[bytes] | None = None
         """The first rows, until they are enough to decide which column is the step."""
@@ -50,18 +48,6 @@ class TableDecoder(StreamDecoder):
         self._start_time = math.nan
         self._last_rows: deque[bytes] = deque(maxlen=ROWS_COMPARED)
         self._first = True
-
-    def feed(self, data: bytes) -> list[Item]:
-        return self._items(self._lines.feed(data))
-
-    def _items(self, parts: Iterable[tuple[int, list[bytes]] | Damage]) -> list[Item]:
-        items: list[Item] = []
-        for part in parts:
-            items += [part] if isinstance(part, Damage) else self._read(*part)
-        return items
-
-    def flush(self) -> list[Item]:
-        return [*self._items(self._lines.last_line()), *self._lines.hole_at_end()]
 
     def end(self) -> list[Item]:
         items: list[Item] = []
@@ -93,7 +79,7 @@ class TableDecoder(StreamDecoder):
             return f"too few rows to tell whether {self._table.header.names[0]} is the step"
         return self._table.remark
 
-    def _read(self, offset: int, lines: list[bytes]) -> Iterator[Item]:
+    def _read_lines(self, offset: int, lines: list[bytes]) -> Iterator[Item]:
         if self._table is not None:
             lines = self._table.header.joined(lines)
         plain = self._table.plain(lines) if self._table is not None else None

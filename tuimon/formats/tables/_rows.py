@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tuimon.formats._shared.cells import Mask, read_cells, text_cells
-from tuimon.formats._shared.row_reader import Names
 from tuimon.formats._shared.row_steps import RowSteps, StepBatch, StepUnit
 from tuimon.formats._shared.rows import BATCH_KEYS, is_clock, seconds
 from tuimon.formats.tables._header import EPISODES, EXACT, Header
-from tuimon.model.points import Floats, Points
+from tuimon.model.points import Floats, Names, Points
 from tuimon.text import decoded
 
 _ROW_STARTS = b"0123456789+-.,;|\t "

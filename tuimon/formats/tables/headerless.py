@@ -48,14 +48,14 @@ class HeaderlessDecoder(TableDecoder):
         self._offset = 0
         """Offset of the first of them."""
 
-    def _read(self, offset: int, lines: list[bytes]) -> Iterator[Item]:
+    def _read_lines(self, offset: int, lines: list[bytes]) -> Iterator[Item]:
         if self._table is None:
             self._offset = self._offset if self._beginning else offset
             self._beginning += lines
             if len(self._beginning) >= _MIN_TABLE_ROWS:
                 yield from self._decide()
         else:
-            yield from super()._read(offset, lines)
+            yield from super()._read_lines(offset, lines)
 
     def flush(self) -> list[Item]:
         """Read rows that only fit two columns; other rows need _MIN_TABLE_ROWS."""
@@ -71,7 +71,7 @@ class HeaderlessDecoder(TableDecoder):
         lines, self._beginning = self._beginning, []
         if lines:
             self._begin(columns_of(lines[:_MIN_TABLE_ROWS]) or _header(b",", ("step", ""), (0,)))
-            yield from super()._read(self._offset, lines)
+            yield from super()._read_lines(self._offset, lines)
 
 
 def columns_of(lines: Sequence[bytes]) -> Header | None:

@@ -23,8 +23,7 @@ import numpy.typing as npt
 from tuimon.errors import FormatError
 from tuimon.formats._shared.json import parse
 from tuimon.formats._shared.protobuf import BYTES, Message, fields, signed, varint
-from tuimon.formats._shared.row_reader import Names
-from tuimon.model.points import Damage, Floats, Ids, Item, Points, Steps
+from tuimon.model.points import Damage, Floats, Ids, Item, PointsBuilder, Steps
 
 _TAG = b"\x82\x01"
 _NUMBERS = {int, float}
@@ -36,7 +35,6 @@ _AT_ONCE = 256
 """Rows whose values are parsed together."""
 _WHOLE = 2.0**53  # limit up to which every whole number is exact as a float
 
-_Columns: TypeAlias = tuple[Ids, Steps, Floats, Floats]
 Waiting: TypeAlias = tuple[bytes, int, int]
 """An undecoded HistoryRecord, and the offset and length of its record."""
 Rows: TypeAlias = tuple[list[int], list[float], list[int], list[int | None]]
@@ -84,15 +82,13 @@ class HistoryRows:
     """Collects the rows of one `.wandb` file; `take` returns them as one batch of points."""
 
     def __init__(self) -> None:
-        metrics = Names()
-        self.names = metrics.names
-        self._metric_id = metrics.id
+        self._points = PointsBuilder()
+        self._metric_id = self._points.id
         self._heads: dict[bytes, int] = {}
         self._step_id = self._metric_id("_step")
         self._time_id = self._metric_id("_timestamp")
         self._waiting: list[Waiting] = []
         self._damage: list[Item] = []
-        self._batches: list[_Columns] = []
         self._training_step = TrainingStep()
 
     def use_step_metric(self, name: str) -> None:
@@ -112,7 +108,7 @@ class HistoryRows:
         if stats:
             ids = np.array([self._metric_id(name) for name in stats], np.uint32)
             columns = np.full(len(ids), step), np.array(list(stats.values())), np.full(len(ids), wall_time)
-            self._batches.append((ids, *columns))
+            self._points.add_columns(ids, *columns)
 
     def _read_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -133,7 +129,7 @@ class HistoryRows:
             steps = np.where([step is not None for step in all_steps], steps, whole)
         steps = self._training_step.of_rows(ids, values, row, steps)
         wall_times = _first_of(self._time_id, ids, values, row, len(counts))[0]
-        self._batches.append((ids, steps[row], values, wall_times[row]))
+        self._points.add_columns(ids, steps[row], values, wall_times[row])
 
     def _together(self, rows: list[Waiting]) -> Rows | None:
         """Read rows by a single parser call; return None if one of them must be read by itself."""
@@ -231,7 +227,7 @@ class HistoryRows:
                 if type(value) in _NUMBERS:
                     kept.append((metric, value))
                 elif type(value) is dict:
-                    leaves = number_leaves(self.names[metric], value)
+                    leaves = number_leaves(self._points.names[metric], value)
                     kept += [(self._metric_id(name), number) for name, number in leaves]
             left.append(len(kept) - before)
         return [metric for metric, _ in kept], [value for _, value in kept], left
@@ -240,11 +236,7 @@ class HistoryRows:
         """Return the rows so far as [Points] or [], followed by the damage among them."""
         self._read_waiting()
         damage, self._damage = self._damage, []
-        batches, self._batches = self._batches, []
-        if not batches:
-            return damage
-        ids, steps, values, wall_times = (np.concatenate(column) for column in zip(*batches, strict=True))
-        return [Points(self.names, ids, steps, values, wall_times), *damage]
+        return [*self._points.take(), *damage]
 
 
 class TrainingStep:

@@ -30,7 +30,6 @@ import numpy as np
 
 from tuimon.errors import FormatError
 from tuimon.formats import Format
-from tuimon.formats._shared.console_lines import ConsoleLines
 from tuimon.formats._shared.log_blocks import HEADER, BlockDecoder
 from tuimon.formats._shared.protobuf import BYTES, Message, fields
 from tuimon.formats.wandb._history import HistoryRows, item_path, item_value, number_leaves, store_item
@@ -51,12 +50,10 @@ class WandbDecoder(BlockDecoder):
     """StreamDecoder of one `.wandb` file."""
 
     def __init__(self) -> None:
-        super().__init__(MAGIC)
+        super().__init__(MAGIC, "wandb")
         self._rows = HistoryRows()
-        self._console = ConsoleLines()
         self._config: dict[str, Any] = {}
         self._summary: dict[str, Any] = {}
-        self._writer: dict[str, Any] = {"name": "wandb"}
         self._first_stats = math.nan
         self._machine: set[str] = set()  # names of system metrics that have been reported
         self._new_machine: list[str] = []
@@ -120,12 +117,8 @@ class WandbDecoder(BlockDecoder):
         self._writer["run_id"] = run.text(1)
         if version := run.message(19).text(5):
             self._version(version)
-        self._add_writer(run, _RUN_TEXTS)
-        if tags := run.texts(10):
-            self._writer["tags"] = tags
-        started = run.timestamp(17)
-        if started is not None:
-            self._writer["started"] = started
+        self._read_writer(run, _RUN_TEXTS, 10, 17)
+        self._changed.add(Topic.WRITER)
         self._read_config(run.message(4))
         self._read_git(run.message(21))
         if run.integer(18):
@@ -185,10 +178,8 @@ class WandbDecoder(BlockDecoder):
         self._console.add(str(output.integer(1)), output.text(3), output.timestamp(2))
 
     def _read_exit(self, exit_record: Message) -> None:
-        self._console.end()
         code = exit_record.integer(1)
-        state = "crashed" if code else "finished"
-        self._other_items.append(Fact(Topic.STATE, {"state": state, "evidence": f"wandb wrote exit code {code}"}))
+        self._add_state("crashed" if code else "finished", f"wandb wrote exit code {code}")
 
 
 def _counts_steps(name: str) -> bool:
