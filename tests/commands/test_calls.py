@@ -89,6 +89,8 @@ CALLS = [
     ("check nan --rule 'reward below much'", 2, "--rule: invalid rule: reward below much"),
     *((f"check {words} .", 2, "--follow") for words in ("--follow --since 2h", "--follow --past", "--unit")),
     ("watch --json --once log", 2, "not allowed with"),
+    ("--schema", 0, "tuimon watch --json"),
+    ("watch --schema", 0, "tuimon watch --json"),
     ("demo --once --inject fire@3", 1, "did not start"),
     # files that cannot be written
     ("export log -o /proc/nothing/here.csv", 1, "cannot write /proc/nothing"),

@@ -18,6 +18,7 @@ from tuimon.media.library import read_media
 from tuimon.model.views import Row
 from tuimon.samples import Sample
 from tuimon.samples.library import Entry, Library
+from tuimon.tui.app import TuimonApp
 from tuimon.tui.screens.metric_browser import unusual_metrics
 from tuimon.tui.screens.text_pane import sample_rows
 from tuimon.tui.screens.texts_view import TextsScreen
@@ -66,6 +67,12 @@ async def test_metrics_are_compared_while_the_list_is_shown(log: Path, monkeypat
         await until(app, pilot, lambda s: "listed  unusual at step 20  by distance" in s and "▸ loss" in s)
 
 
+async def _worked(app: TuimonApp) -> None:
+    """Wait until the screen on top has done its work in threads."""
+    for worker in [worker for worker in app.workers if worker.node is app.screen]:
+        await worker.wait()
+
+
 async def test_layout_for_an_old_width_that_comes_late_is_not_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,7 +88,7 @@ async def test_layout_for_an_old_width_that_comes_late_is_not_shown(
         await until(app, pilot, lambda s: "step 1" in s)
         await pilot.press("T")
         await until(app, pilot, lambda s: "attempt 0 says" in s and "loop 6 %" in s)
-        await app.workers.wait_for_complete([worker for worker in app.workers if worker.node is app.screen])
+        await _worked(app)
         await pilot.pause()
         wide = text(app)
         monkeypatch.setattr("tuimon.tui.screens.texts_view.sample_rows", lay_out)
@@ -91,7 +98,7 @@ async def test_layout_for_an_old_width_that_comes_late_is_not_shown(
         await pilot.resize_terminal(200, 30)
         assert await until(app, pilot, lambda s: s == wide)
         slow.set()
-        await app.workers.wait_for_complete([worker for worker in app.workers if worker.node is app.screen])
+        await _worked(app)
         await pilot.pause()
         assert text(app) == wide
 

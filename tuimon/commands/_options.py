@@ -44,7 +44,7 @@ class PrintSchema(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from tuimon.exports.schemas import schema_text
 
-        sys.stdout.write(schema_text(parser.prog.rpartition(" ")[2]))
+        sys.stdout.write(schema_text(parser.prog.removeprefix("tuimon").strip() or "watch"))
         parser.exit()
 
 
