@@ -42,7 +42,9 @@ class ExitSignals:
     def uninstall(self) -> None:
         """Restore the previous handlers."""
         while self._before:
-            signal.signal(*self._before.popitem())
+            number, handler = self._before.popitem()
+            if handler is not None:  # else it is not Python's, such as that of -X faulthandler
+                signal.signal(number, handler)
 
     def cancel_timer(self) -> None:
         """Keep the terminal: the app has ended in time."""
