@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -16,17 +16,11 @@ _OFTEN = 4
 
 
 def last_steps(
-    streams: Sequence[StreamView],
-    index: RunIndex,
-    sources: Iterable[SourceOrder],
-    lengths: Indices,
-    steps: Steps,
-    end_of: Callable[[str], int | None],
+    streams: Sequence[StreamView], index: RunIndex, sources: Iterable[SourceOrder], lengths: Indices, steps: Steps
 ) -> Mapping[int, int]:
     """Return the last step of each step group, of the metrics that are logged often (see `Run.last_step`).
 
-    lengths, steps: number of points and last step of every series of the index. end_of: returns the last step of the
-    curve of a metric; None without one.
+    lengths, steps: number of points and last step of every series of the index.
     """
     newest = np.zeros(len(streams), np.bool_)
     for order in sources:
@@ -47,46 +41,22 @@ def last_steps(
     last: dict[int, int] = {}
     for group in distinct(series_groups).tolist():
         members = series[series_groups == group]
-        last[group] = _newest_step(streams, index, members, lengths[members], steps[members], end_of)
+        last[group] = _newest_step(streams, index, members, lengths[members], steps[members])
     return last
 
 
 def _newest_step(
-    streams: Sequence[StreamView],
-    index: RunIndex,
-    series: Indices,
-    lengths: Indices,
-    steps: Steps,
-    end_of: Callable[[str], int | None],
+    streams: Sequence[StreamView], index: RunIndex, series: Indices, lengths: Indices, steps: Steps
 ) -> int:
-    """Return the highest last step among the sources whose attempt goes on; of their curves if there is none.
-
-    A series without a point since its stream began anew is left out. The attempt of a source has ended if the curve of
-    a metric that others hold, too, does not reach its last step."""
+    """Return the highest last step among the series that have a point since their stream began anew, or among all of
+    the series if none of them has."""
 
     def is_current(member: int) -> bool:
         number = int(series[member])
         view = streams[int(index.positions[number])]
         return bool(index.previewed[number]) or view.is_current(index.series[number], int(lengths[member]))
 
-    def first(members: Indices, *keys: Indices) -> int | None:
-        """Return the first current member in descending order of the last key, then of the one before."""
-        order = np.lexsort([key[members] for key in keys])[::-1]
-        return next(filter(is_current, members[order].tolist()), None)
-
-    holders = np.bincount(index.step_groups.metric)[index.step_groups.metric[series]]
-    numbers: dict[str, int] = {}
-    sources = np.array([numbers.setdefault(view.info.source, len(numbers)) for view in streams])
-    source_of = sources[index.positions[series]]
-    going_on, ended = [], []
-    for source in distinct(source_of).tolist():
-        members = np.flatnonzero(source_of == source)
-        last, shared = first(members, steps), first(members, steps, holders)
-        if last is None or shared is None:
-            continue
-        end = end_of(index.names[int(series[shared])]) if holders[shared] > 1 else None
-        if end is None or end >= steps[shared]:
-            going_on.append(int(steps[last]))
-        else:
-            ended.append(end)
-    return max(going_on or ended, default=int(steps.max()))
+    highest = int(steps.max())
+    if any(map(is_current, np.flatnonzero(steps == highest).tolist())):
+        return highest
+    return max((step for member, step in enumerate(steps.tolist()) if is_current(member)), default=highest)

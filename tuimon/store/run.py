@@ -167,11 +167,7 @@ class Run(RunFacts):
     def _last_steps(self) -> Mapping[int, int]:
         """Last step by step group."""
         steps = self._of_series(self._table.last_steps, self._index.preview_steps)
-        return last_steps(self.streams, self._index, self.sources.values(), self._lengths, steps, self._end_of)
-
-    def _end_of(self, metric: str) -> int | None:
-        """Return the last step of the curve of a metric; None if all of its points are void."""
-        return int(self.curve(metric).steps[-1]) if self._builder.has_curve(self._entry(metric)) else None
+        return last_steps(self.streams, self._index, self.sources.values(), self._lengths, steps)
 
     # Metrics
 
