@@ -20,7 +20,7 @@ def load_toml(source: Path) -> dict[str, Any]:
     """Return the content of a table, from the compiled file if that is current. NaN and infinity are not possible."""
     import orjson
 
-    with suppress(OSError, orjson.JSONDecodeError):
+    with suppress(OSError, orjson.JSONDecodeError, AttributeError, KeyError):
         compiled: dict[str, Any] = orjson.loads(compiled_file(source).read_bytes())
         if compiled.get("key") == source_key(source):
             return compiled["content"]  # type: ignore[no-any-return]

@@ -166,6 +166,8 @@ def test_facets() -> None:
         ("clean/top5", "success.accuracy"),
         ("reward_in_test", "reward.val"),
         ("loss_of_top5", "loss.part"),
+        ("image_to_text_loss", "loss.part"),
+        ("in_domain_accuracy", "success.accuracy"),
     ],
 )
 def test_name_with_a_preposition_is_of_what_stands_before_it(name: str, concept: str | None) -> None:

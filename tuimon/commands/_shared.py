@@ -192,7 +192,6 @@ def read_logs(paths: Sequence[str]) -> LocalMonitor:
     with ProgressBar("reading") as progress:
         monitor.update(lambda done, total: progress.update(done, total, " bytes"))
     monitor.collector.require_something()
-    print_problems(monitor)
     return monitor
 
 

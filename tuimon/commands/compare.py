@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tuimon.commands import Command
 from tuimon.commands._options import FORCE, JSON, METRICS, SOME_PATHS, between
 from tuimon.commands._output import open_output
-from tuimon.commands._shared import checked_paths, chosen_metrics, in_order, read_logs, terminal_width
+from tuimon.commands._shared import checked_paths, chosen_metrics, in_order, print_problems, read_logs, terminal_width
 from tuimon.commands._stderr import interruptible, print_status
 from tuimon.errors import UsageError
 from tuimon.text import clean, first_names
@@ -43,7 +43,9 @@ def _run(options: argparse.Namespace) -> int:
 
     write = _form(options.output)
     paths = checked_paths(options.paths, options=options)
-    snapshot = read_logs(paths).snapshot()
+    monitor = read_logs(paths)
+    print_problems(monitor)
+    snapshot = monitor.snapshot()
     runs = in_order(snapshot.runs, paths)
     alone = len(runs) == 1 and options.reaches is not None and write is None
     if len(runs) < 2 and not alone:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tuimon.commands import Command
 from tuimon.commands._options import FORCE, SOME_PATHS
 from tuimon.commands._output import check_html_suffix, open_output
-from tuimon.commands._shared import checked_paths, read_logs
+from tuimon.commands._shared import checked_paths, print_problems, read_logs
 from tuimon.commands._stderr import ProgressBar, interruptible, print_status
 from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean
@@ -36,7 +36,9 @@ def _run(options: argparse.Namespace) -> int:
     if options.output == "-" and sys.stdout.isatty():
         raise UsageError("refusing to write HTML to a terminal", "Use -o report.html.")
     options.texts_copied, samples = 1, load_settings().samples
-    snapshot = read_logs(checked_paths(options.paths, options=options)).snapshot()
+    monitor = read_logs(checked_paths(options.paths, options=options))
+    print_problems(monitor)
+    snapshot = monitor.snapshot()
     with open_output(options.output, options.force) as stream:
         if options.autopsy:
             page = _autopsy(snapshot, samples)

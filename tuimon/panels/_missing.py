@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct, convert
 
 from tuimon.analysis.metric_filter import nearest
+from tuimon.compiled_toml import load_toml
 from tuimon.draw.rows import wrap_row
 from tuimon.model.views import Role, Size, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
@@ -39,9 +40,7 @@ _MAX_NEAREST = 5
 @cache
 def _topics() -> tuple[Topic, ...]:
     """Return the rows of topics.toml."""
-    import tomllib  # not needed at the start
-
-    rows = tomllib.loads(Path(__file__).with_name("topics.toml").read_text("utf-8"))
+    rows = load_toml(Path(__file__).with_name("topics.toml"))
     return tuple(convert({"name": name, **row}, Topic) for name, row in rows.items())
 
 

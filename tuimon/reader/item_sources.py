@@ -490,7 +490,7 @@ class FailedSource(ItemSource):
     @property
     def problem(self) -> tuple[str, str] | None:
         reason, hint = self._failure
-        return reason, f"what was read before is shown; {hint}"
+        return reason, f"what was read before is shown; {hint}" if self._read else hint
 
     def read_new(self, limit: int) -> Iterator[Item]:
         self._tail.pending()

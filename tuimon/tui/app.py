@@ -428,8 +428,9 @@ class TuimonApp(textual_patches.LateTimers, inherit_bindings=False):
 
     def click_box(self, box: PanelBox, x: int, twice: bool) -> None:
         """Select the panel of a box; put the cursor at a cell of the zoomed chart; twice: zoom, or undo it."""
-        if box in self.board.boxes:
-            self.board.selected = self.board.places[self.board.boxes.index(box)].index
+        place = dict(zip(self.board.boxes, self.board.places, strict=False)).get(box)
+        if place is not None:  # a key may have taken the box away since
+            self.board.selected = place.index
             if twice:
                 self.board.zoom(not self.board.zoomed)
             elif self.board.zoomed:

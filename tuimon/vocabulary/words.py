@@ -245,7 +245,7 @@ def _words_inside(words: Sequence[str], starts: Sequence[bool]) -> tuple[int, st
     if _last(words) in tables.last:
         for place in range(1, len(words)):
             if words[place - 1] in tables.prepositions:
-                break
+                continue
             stem = "_".join(words[place:])
             if stem in tables.end:
                 return tables.end[stem], stem, words[:place]

@@ -63,6 +63,8 @@ class HFRowReader(LineReader):
         """Total of the bars of the training."""
         self._bar_end = -1
         """Offset behind the last bar, and behind the rows directly below it."""
+        self._row_below = False
+        """Whether a row below the last bar has taken its step."""
         self._bars_follow = False
         """Whether the log draws its bars after the rows."""
         self._open_bar: int | None = None
@@ -125,9 +127,10 @@ class HFRowReader(LineReader):
         is_below = line.offset == self._bar_end
         self._bars_follow |= is_below and self._bar_step == 0
         names = [name for name, _ in self.sink.last_row] if self.sink.step == self._bar_step else []
-        is_next = names == [name for name, _ in values]  # a step has each metric once: bars are missing
+        # a step has each metric once: bars are missing
+        is_next = self._row_below and names == [name for name, _ in values]
         if is_below and not self._bars_follow and not is_next:
-            self._bar_end = _end_of(line)
+            self._bar_end, self._row_below = _end_of(line), True
             self._release(self._bar_step)
             self.sink.facts.report_progress(self._bar_step, self._total)
         elif self._bar_step < 0:
@@ -154,7 +157,7 @@ class HFRowReader(LineReader):
             self._step, self._interval, self._epoch, self._bars_follow = 0, 1, 0.0, False
             self._count, self._burst, self._buffered_interval = 0, None, 0
         again = done == self._bar_step
-        self._bar_step, self._total, self._bar_end = done, total, _end_of(line)
+        self._bar_step, self._total, self._bar_end, self._row_below = done, total, _end_of(line), False
         if self._held and not self._awaits_burst(again):
             self._release(done)
             self.sink.facts.report_progress(done, total)

@@ -53,8 +53,8 @@ _UNITS = (
 _UNIT = re.compile(
     r"(?:(?-i:([kKMB]))(?=\s?[A-Za-z]{1,12}/s|\b))?"
     rf"(?:({_UNITS})(?!\w|/(?!\s?\d))"
-    rf"| ({_UNITS})(?=/\s?\d|[,;|)\]}}.]|\s{{0,9}}$|\s{{1,4}}[^\s\d.+-]|\s{{1,4}}-\s|\s{{2,4}}\d"
-    r"|(?<!min)(?<!\sh)(?<!%)\s{1,4}\d))?",
+    rf"| ({_UNITS})(?=/\s?\d|[,;|)\]}}.]|\s{{0,9}}$|\s{{1,4}}[^\s\d.+-]|\s{{1,4}}-\s"
+    r"|\s{2,4}\d[\d.]{0,20}\s?[A-Za-z]{1,15}/[a-z]|(?<!min)(?<!\sh)(?<!%)\s{1,4}\d))?",
     re.IGNORECASE,
 )
 """A unit directly behind a number, or after a blank, but not the beginning of the next name ("0.5 min 0.2")."""
