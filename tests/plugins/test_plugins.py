@@ -194,10 +194,12 @@ def test_a_plug_in_that_raises_is_named_and_left_out(raising: Path, log: Path, t
         return f"plug-in odd_{group} (tuimon.{group}) of other 1.0 is left out: {reason}"
 
     done = tuimon(raising, "summary", "--json", str(log))
-    (run,) = json.loads(done.stdout)["runs"]
+    document = json.loads(done.stdout)
+    (run,) = document["runs"]
     assert {metric["name"]: metric["points"] for metric in run["metrics"]} == {"loss": 30}
     failed = "odd failed: IndexError: list index out of range (other.py, line 9)"
-    assert f"{log / 'run.odd'}: {failed} (what was read before is shown; report it to other 1.0)" in done.stderr
+    notices = {notice["message"]: notice["hint"] for notice in document["notices"]}
+    assert notices[f"{log / 'run.odd'}: {failed}"] == "report it to other 1.0"
     assert f"      {failed}\n" in tuimon(raising, "doctor", str(log)).stdout
     done = tuimon(raising, "--once", "--width", "120", "--height", "40", str(log))
     assert "the plug-in gauge failed: KeyError: 'gauge'" in done.stdout
