@@ -92,7 +92,7 @@ def own_surroundings(monkeypatch: pytest.MonkeyPatch, homes: Path) -> None:
         monkeypatch.setenv(name, str(home / name[4:-5].lower()))  # short: a screen of 120 columns shows it
     for name in [name for name in os.environ if name.startswith("TUIMON_")] + ["NO_COLOR", "COLORFGBG"]:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(registry, "_own_name", loud)
+    monkeypatch.setattr(registry, "_failure_of", loud)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLORTERM", "truecolor")
 

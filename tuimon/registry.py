@@ -32,6 +32,8 @@ ENTRY_POINTS = {
     EXPORTS: ("tuimon.exports", "Export"),
 }
 """Package -> (group of entry points, class of its plug-ins). An entry point is one plug-in or a tuple of them."""
+_AUTHORS = "the issues of tuimon, with this log if you can"
+"""Whom a failure of tuimon itself is reported to."""
 _MARK = b"[tuimon."
 """The groups of entry points in entry_points.txt begin with this."""
 
@@ -144,18 +146,14 @@ class Caught:
 
 
 def _failure_of(package: str, plugin: Any, error: Exception) -> tuple[str, str]:
+    """Return what failed, with its place in the code, and whom to report it to."""
     from traceback import extract_tb
 
     place = extract_tb(error.__traceback__)[-1]
     where = f"{os.path.basename(place.filename)}, line {place.lineno}"
     key = _entry_points.get((package, _plugin_id(plugin)))
-    authors = _installed[key].package if key is not None else _own_name(error)
+    authors = _installed[key].package if key is not None else _AUTHORS
     return clean(f"{_plugin_id(plugin)} failed: {_reason_of(error)} ({where})"), clean(f"report it to {authors}")
-
-
-def _own_name(error: Exception) -> str:
-    """Return whom a failure of tuimon is reported to. The tests raise `error` instead, in their processes."""
-    return "the issues of tuimon, with this log if you can"
 
 
 def installed() -> tuple[Installed, ...]:

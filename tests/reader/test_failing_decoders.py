@@ -80,7 +80,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> None:
         return feed(self, data)
 
     monkeypatch.setattr(MetricLines, "feed", fail)
-    monkeypatch.setattr(registry, "_own_name", CONTAINED)
+    monkeypatch.setattr(registry, "_failure_of", CONTAINED)
 
 
 @pytest.mark.usefixtures("failing")
@@ -148,7 +148,7 @@ def test_a_failure_is_a_failed_test_elsewhere(logs: Path, monkeypatch: pytest.Mo
 def test_each_method_may_raise(name: str, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (logs / "good" / "metrics.jsonl").unlink()
     (logs / "good" / "train.log").write_bytes(TEXT)
-    monkeypatch.setattr(registry, "_own_name", CONTAINED)
+    monkeypatch.setattr(registry, "_failure_of", CONTAINED)
     monkeypatch.setattr(MetricLines, name, property(broken) if name == "unread" else broken)
     monitor = LocalMonitor([logs])
     monitor.update()
@@ -159,7 +159,7 @@ def test_each_method_may_raise(name: str, logs: Path, monkeypatch: pytest.Monkey
 
 def test_a_file_whose_format_cannot_be_told_fails_alone(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (logs / "notes.txt").write_bytes(TEXT)
-    monkeypatch.setattr(registry, "_own_name", CONTAINED)
+    monkeypatch.setattr(registry, "_failure_of", CONTAINED)
     monkeypatch.setattr(ConsoleDecoder, "has_row", broken)
     monitor = LocalMonitor([logs])
     monitor.update()
@@ -173,7 +173,7 @@ def test_a_file_whose_format_cannot_be_told_fails_alone(logs: Path, monkeypatch:
 
 def test_a_database_fails_alone(logs: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (logs / "mlflow.db").write_bytes(gzip.decompress((data / "mlflow" / "mlflow.db.gz").read_bytes()))
-    monkeypatch.setattr(registry, "_own_name", CONTAINED)
+    monkeypatch.setattr(registry, "_failure_of", CONTAINED)
     monkeypatch.setattr(MLflowDecoder, "read", broken)
     monitor = LocalMonitor([logs])
     monitor.update()

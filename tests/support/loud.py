@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any
 
 from tuimon import registry
 
-CONTAINED = registry._own_name
+CONTAINED = registry._failure_of
 """For a test of such a failure: what `loud` replaces."""
 
 
-def loud(error: Exception) -> NoReturn:
-    """Raise the failure of a decoder of tuimon."""
+def loud(package: str, plugin: Any, error: Exception) -> tuple[str, str]:
+    """Raise the failure of a decoder of tuimon; return what failed in one of an installed package."""
+    if registry.is_installed(package, plugin):
+        return CONTAINED(package, plugin, error)
     raise error

@@ -129,7 +129,7 @@ if __name__ == "__main__":
     sys.path.append(_TESTS)
     loud = importlib.import_module("support.loud").loud
     sys.path.remove(_TESTS)
-    sys.modules["tuimon.registry"]._own_name = loud  # type: ignore[attr-defined]
+    sys.modules["tuimon.registry"]._failure_of = loud  # type: ignore[attr-defined]
     gc.collect()
     gc.freeze()  # a process that has been forked does not copy these objects to look at them
     module = serve(socket.socket(fileno=int(sys.argv[1])))
